@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// The headers of the exported functions: the name, the headers that it includes, and the sources from which it is
 /// made.
 #[rustfmt::skip]
-const HEADERS: [(&str, &[&str], &[&str]); 8] = [
+const HEADERS: [(&str, &[&str], &[&str]); 9] = [
     ("error", &["base"], &["core/src/error/kind.rs", "ffi-c/src/error.rs"]),
     ("record", &["error"], &["ffi-c/src/text.rs", "core/src/value.rs", "ffi-c/src/record.rs"]),
     ("log", &["base"], &["ffi-c/src/boundary.rs", "ffi-c/src/log.rs"]),
@@ -21,6 +21,7 @@ const HEADERS: [(&str, &[&str], &[&str]); 8] = [
     ("job", &["error"], &["columns/src/format.rs", "ffi-c/src/job.rs"]),
     ("call", &["error"], &["ffi-c/src/call.rs"]),
     ("mirror", &["error"], &["ffi-c/src/mirror.rs"]),
+    ("talentdata_sandbox", &["client", "record"], &["ffi-sandbox/src/sandbox.rs"]),
 ];
 
 /// Returns a header that cbindgen makes from its sources, as crates/ffi-c/cbindgen.toml says.
@@ -30,7 +31,8 @@ pub(crate) fn header(spec: &Spec, path: &str) -> Result<String, String> {
     let (name, includes, sources) = header.ok_or_else(|| format!("{path} has no sources"))?;
     let crates = spec.root.join("crates");
     let mut config = Config::from_file(crates.join("ffi-c/cbindgen.toml"))?;
-    config.include_guard = Some(format!("TALENTDATA_{}_H", name.to_uppercase()));
+    let guard = name.trim_start_matches("talentdata_").to_uppercase();
+    config.include_guard = Some(format!("TALENTDATA_{guard}_H"));
     let includes = includes.iter().map(|one| format!("talentdata/{one}.h"));
     config.includes = includes.collect();
     config.after_includes = own("client").then(|| VERSION.to_owned());

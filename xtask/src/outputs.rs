@@ -10,7 +10,7 @@ type Make = fn(&Spec, &str) -> Result<String, String>;
 
 /// Every generated file of the repository.
 #[rustfmt::skip]
-const OUTPUTS: [(&str, Make); 27] = [
+const OUTPUTS: [(&str, Make); 28] = [
     ("crates/types/src/generated/models.rs", models::models),
     ("crates/types/src/generated/operations.rs", template),
     ("crates/core/src/generated/calls.rs", template),
@@ -31,6 +31,7 @@ const OUTPUTS: [(&str, Make); 27] = [
     ("bindings/c/include/talentdata/job.h", c::header),
     ("bindings/c/include/talentdata/call.h", c::header),
     ("bindings/c/include/talentdata/mirror.h", c::header),
+    ("bindings/c/include/talentdata_sandbox.h", c::header),
     ("bindings/c/include/talentdata/service.h", template),
     ("bindings/c/include/talentdata/errors.hpp", template),
     ("bindings/c/include/talentdata/service.hpp", template),

@@ -27,8 +27,11 @@ from commands import (
     within,
 )
 
-#: The name of the shared library with the version number of its interface.
-SONAME = f"libtalentdata.so.{(ROOT / 'crates/ffi-c/abi').read_text().strip()}"
+#: The version number of the interface of the shared libraries, and the name of the first with it.
+ABI = (ROOT / "crates/ffi-c/abi").read_text().strip()
+SONAME = f"libtalentdata.so.{ABI}"
+#: The shared libraries by their names without an extension, and their built files. The second one is for tests.
+SHARED = {"libtalentdata": "libtalentdata.so", "libtalentdata_sandbox": "libtalentdata_sandbox_c.so"}
 #: The other installed files, in their installed layout. `.in` files have placeholders for the version and for the
 #: libraries of a static link.
 LAYOUT = ROOT / "bindings/c/prefix"
@@ -52,13 +55,15 @@ def install(made, prefix):
     directory = prefix / "lib"
     directory.mkdir(parents=True, exist_ok=True)
     hide(made["libtalentdata.a"], directory / "libtalentdata.a")
-    real = f"libtalentdata.so.{VERSION}"
-    # The file is replaced and not overwritten: running programs keep the file that they have opened.
-    (directory / real).unlink(missing_ok=True)
-    shutil.copy(made["libtalentdata.so"], directory / real)
-    for name, leads_to in ((SONAME, real), ("libtalentdata.so", SONAME)):
-        (directory / name).unlink(missing_ok=True)
-        (directory / name).symlink_to(leads_to)
+    for name, file in SHARED.items():
+        real, versioned, plain = (f"{name}.so{end}" for end in (f".{VERSION}", f".{ABI}", ""))
+        # The file is replaced and not overwritten: running programs keep the file that they have opened.
+        (directory / real).unlink(missing_ok=True)
+        shutil.copy(made[file], directory / real)
+        split(directory / real)
+        for link, leads_to in ((versioned, real), (plain, versioned)):
+            (directory / link).unlink(missing_ok=True)
+            (directory / link).symlink_to(leads_to)
     shutil.copytree(ROOT / "bindings/c/include", prefix / "include", dirs_exist_ok=True)
     # Programs that were built with one version of a series work with all versions of the series.
     parts = VERSION.split(".")
@@ -66,6 +71,7 @@ def install(made, prefix):
         "VERSION": VERSION,
         "SERIES": f"0.{parts[1]}" if parts[0] == "0" else parts[0],
         "SONAME": SONAME,
+        "ABI": ABI,
         "STATIC_LIBS": ";".join(flag[2:] for flag in libraries),
         "STATIC_FLAGS": " ".join(libraries),
     }
@@ -75,21 +81,30 @@ def install(made, prefix):
         (prefix / place).mkdir(parents=True, exist_ok=True)
         (prefix / place / file.name.removesuffix(".in")).write_text(text)
     packages.document("talentdata-ffi-c", prefix / "share/doc/talentdata")
+    packages.document("talentdata-ffi-sandbox", prefix / "share/doc/talentdata/sandbox")
     print(f"installed libtalentdata {VERSION} into {prefix}", flush=True)
+
+
+def split(library):
+    """Moves the debug symbols of a library into a file beside it, where debuggers and valgrind look for them."""
+    debug = library.with_name(f"{library.name}.debug")
+    succeed("objcopy", "--only-keep-debug", library, debug)
+    succeed("objcopy", "--strip-unneeded", f"--add-gnu-debuglink={debug}", library)
 
 
 def hide(library, to):
     """Combines a static library into one object, in which only our own names are global.
 
     A program may have its own SQLite, or its own version of another library that ours contains. Two definitions of a
-    name would fail to link, or one would replace the other.
+    name would fail to link, or one would replace the other. The names of functions stay, for debuggers and valgrind.
     """
     with tempfile.TemporaryDirectory() as directory:
         made, archive = Path(directory, "talentdata.o"), Path(directory, "libtalentdata.a")
         succeed("ld", "-r", "--whole-archive", library, "-o", made)
         # Removes the bitcode of Rust's standard library, which `ar` cannot read.
         bitcode = ["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]
-        succeed("objcopy", "--wildcard", "--keep-global-symbol=talentdata_*", *bitcode, made)
+        names = ["--wildcard", "--keep-global-symbol=talentdata_*", "--strip-debug"]
+        succeed("objcopy", *names, *bitcode, made)
         succeed("ar", "rcs", archive, made)
         shutil.copy(archive, to)
 
@@ -160,7 +175,11 @@ def compiled(parts):
         made.update(build("-p", "talentdata-cli", "--example", "man"))
         made.update(build("-p", "talentdata-cli", "--bin", "talentdata", "--profile", "dist"))
     if {"c", "deb"} & set(parts):
-        made.update(build("-p", "talentdata-ffi-c", "--lib", "--profile", "dist"))
+        # Their symbols are split off when they are installed.
+        symbols = {"CARGO_PROFILE_DIST_STRIP": "none", "CARGO_PROFILE_DIST_DEBUG": "line-tables-only"}
+        # Two builds: together, each would enable features of the other's dependencies.
+        for package in ("talentdata-ffi-c", "talentdata-ffi-sandbox"):
+            made.update(build("-p", package, "--lib", "--profile", "dist", **symbols))
     return made
 
 

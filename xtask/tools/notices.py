@@ -13,6 +13,7 @@ from commands import CARGO, ROOT, VERSION, Failure, output
 ARTEFACTS = {
     "talentdata-cli": "talentdata",
     "talentdata-ffi-c": "libtalentdata.so",
+    "talentdata-ffi-sandbox": "libtalentdata_sandbox_c.so",
     "talentdata-py": "lib_talentdata.so",
 }
 #: The names of files with licences and notices. Packages also have them in folders, for code of others that they contain.

@@ -111,7 +111,8 @@ def debs(program_tree, library_tree, soname, work, directory, level):
     document("talentdata-ffi-c", shared / "share/doc" / library)
     (shared / "lib").mkdir()
     for file in (development / "lib").glob("libtalentdata.so.*"):
-        file.rename(shared / "lib" / file.name)
+        if file.suffix != ".debug":
+            file.rename(shared / "lib" / file.name)
     return [
         deb(command.parent, directory, level, "utils", runs_with, "command line of the talent data service"),
         deb(shared.parent, directory, level, "libs", runs_with, "client library of the talent data service"),

@@ -49,7 +49,8 @@ def run_sanitized():
     library = build("-p", "talentdata-ffi-c", "--lib", *place, **flags)
     if "__asan_report" not in output("nm", "-D", "-u", library["libtalentdata.so"]):
         raise Failure("the library is not instrumented")
-    tested(build(*BUILD), library, "c-sanitized", [("sanitizers", "sanitizers")])
+    made = build(*BUILD)
+    tested(made, {**made, **library}, "c-sanitized", [("sanitizers", "sanitizers")])
 
 
 def tested(made, library, name, presets):

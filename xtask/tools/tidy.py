@@ -19,8 +19,11 @@ EDGES = {
     "talentdata-cli": "columns core mirror sandbox",
     "talentdata-py": "cli columns core mirror sandbox",
     "talentdata-ffi-c": "columns core mirror",
+    "talentdata-ffi-sandbox": "core sandbox",
     "xtask": "",
 }
+#: A warning or an error in the log without a field by which it can be found.
+BARE = re.compile(r'tracing::(?:warn|error)!\(\s*"')
 #: Words that no source may contain. They are composed here, so that this file does not contain them.
 FORBIDDEN = re.compile("|".join(["keep" + " in sync", "TO" + "DO", "FIX" + "ME"]))
 
@@ -31,7 +34,9 @@ def wrong():
         text = (ROOT / path).read_text(errors="replace") if (ROOT / path).is_file() else ""
         if path.endswith(".rs") and text and not text.startswith("//! "):
             yield f"{path}: the first line does not say what the file is for (`//! ...`)"
-        is_library = path.endswith("/src/lib.rs") and "ffi-c" not in path
+        if path.endswith(".rs") and BARE.search(text):
+            yield f"{path}: logs a warning or an error without a field, such as list, path or reason"
+        is_library = path.endswith("/src/lib.rs") and "/ffi-" not in path
         if is_library and "#![forbid(unsafe_code)]" not in text:
             yield f"{path}: #![forbid(unsafe_code)] is missing"
         for words in set(FORBIDDEN.findall(text)) if not path.endswith(".lock") else ():

@@ -27,6 +27,7 @@ static void wrong_arguments(talentdata_client *client) {
       {"max_deletes", "lots", "max_deletes: "},
       {"keep", "90", "keep: "},
       {"format", "csv", "there is no option \"format\"; scans have page_size, limit"},
+      {"batch_rows", "0", "batch_rows: must be a number of records from 1 to 1048576 (got \"0\")"},
       {"unproven", "never", "unproven: \"never\" is not one of fail, warn, accept"},
   };
   fixture_poison();
@@ -38,7 +39,7 @@ static void wrong_arguments(talentdata_client *client) {
                 "no list");
   fixture_fails(talentdata_client_list(client, T(""), NULL, slot), INVALID, "list: ", "an empty name");
   fixture_fails(talentdata_client_sync(client, T("pools"), T("a.db"), options, slot), INVALID,
-                "a sync has no option limit; it has page_size, fields, drop, on_new_field, confirm",
+                "a sync has no option limit; it has page_size, fields, drop, hash, on_new_field, confirm",
                 "an option of scans for a sync");
   fixture_fails(talentdata_client_plan(client, T("pools"), options, slot), INVALID, "a plan has no option",
                 "an option of a plan");
@@ -261,6 +262,17 @@ static void streams(talentdata_client *client) {
   talentdata_scan_free(scan);
   talentdata_options_free(options);
 
+  /* Batches of the size that was asked for. */
+  options = options_with("batch_rows", "70", "limit", "150", NULL);
+  OK(talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, options, &scan));
+  OK(talentdata_scan_arrow_stream(scan, &stream));
+  for (int64_t left = 150; left > 0; left -= 70, batch.release(&batch)) {
+    CHECK(stream.get_next(&stream, &batch) == 0 && batch.length == (left < 70 ? left : 70));
+  }
+  CHECK(rows(&stream) == 0);
+  talentdata_scan_free(scan);
+  talentdata_options_free(options);
+
   OK(talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, NULL, &scan));
   OK(talentdata_scan_next(scan, &record));
   talentdata_record_free(record);
@@ -372,6 +384,10 @@ static void errors(void) {
   CHECK(talentdata_error_is_retryable(error) && talentdata_error_status(error) == 0 && talentdata_error_attempts(error) == 2);
   fixture_fails(error, TALENTDATA_ERROR_KIND_CONNECT, "cannot connect", "nobody listens");
   talentdata_client_free(client);
+  fixture_poison();
+  fixture_fails(talentdata_error_new(TALENTDATA_ERROR_KIND_BUSY, T("made up")), TALENTDATA_ERROR_KIND_BUSY, "made up",
+                "an error of a test");
+  fixture_fails(talentdata_error_new(99, T("made up")), INVALID, "kind: 99 is not a kind of error", "an error of no kind");
   CHECK(talentdata_error_code(NULL) == INVALID && talentdata_error_status(NULL) == 0);
   CHECK(talentdata_text_is(talentdata_error_message(NULL), "error: must not be NULL"));
 }
@@ -406,7 +422,9 @@ int main(void) {
   talentdata_client *client;
   talentdata_record *state;
   CHECK(talentdata_text_is(talentdata_library_version(), TALENTDATA_VERSION));
-  null_arguments();
+  struct fixture *all = fixture_make();
+  null_arguments(all);
+  fixture_free(all);
   OK(talentdata_client_from_environment(&client));
   wrong_arguments(client);
   no_credentials();

@@ -26,13 +26,17 @@ struct fixture {
   talentdata_record *record;
   talentdata_mirror *mirror;
   talentdata_error *error;
+  /* Made by the test of the sandbox alone. */
+  struct talentdata_sandbox *sandbox;
 };
 struct fixture *fixture_make(void);
 void fixture_free(struct fixture *all);
 /* Returns a valid text for the parameter of this name. */
 talentdata_text fixture_text(const char *parameter);
 void fixture_log(talentdata_log_level level, talentdata_text message, talentdata_text fields, void *user_data);
-void null_arguments(void);
+/* Call each exported function of a library with each of its pointers as NULL. */
+void null_arguments(struct fixture *all);
+void null_arguments_of_sandbox(struct fixture *all);
 
 /* Slots for results, filled with 0xAA. */
 void fixture_poison(void);

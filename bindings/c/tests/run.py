@@ -43,18 +43,21 @@ def fails(words: str, *command: str) -> None:
 
 
 def symbols() -> None:
-    """Checks the exported names against the headers, the absence of the sandbox, and the installed licences."""
-    library = PREFIX / "lib/libtalentdata.so"
-    exported = {line.split()[0] for line in run("nm", "-D", "--defined-only", "-P", library).stdout.splitlines()}
-    headers = "".join(header.read_text() for header in (PREFIX / "include").rglob("*.h"))
-    declared = set(re.findall(r"^(?!.*\binline\b)\w.*?\b(talentdata_\w+)\(", headers, re.M))
-    assert exported == declared, f"the headers and the library differ in {exported ^ declared}"
-    assert len(exported) <= 80, "about eighty functions"
+    """Checks the exported names of both libraries against their headers, where the sandbox is, and the licences."""
+    of_sandbox = PREFIX / "include/talentdata_sandbox.h"
+    for name in ("talentdata", "talentdata_sandbox"):
+        library = PREFIX / f"lib/lib{name}.so"
+        exported = {line.split()[0] for line in run("nm", "-D", "--defined-only", "-P", library).stdout.splitlines()}
+        headers = [header for header in (PREFIX / "include").rglob("*.h") if (header == of_sandbox) == ("_" in name)]
+        text = "".join(header.read_text() for header in headers)
+        declared = set(re.findall(r"^(?!.*\binline\b)\w.*?\b(talentdata_\w+)\(", text, re.M))
+        assert exported == declared, f"the headers and lib{name} differ in {exported ^ declared}"
+        assert len(exported) <= 80, "about eighty functions"
+        assert f"soname: [lib{name}.so." in run("readelf", "-d", library).stdout
+        assert (b"x-talentdata-sandbox" in library.read_bytes()) == (name != "talentdata"), "the product has no sandbox"
     static = run("nm", "-g", "--defined-only", "-P", PREFIX / "lib/libtalentdata.a").stdout.splitlines()
     foreign = [line for line in static if " " in line and not line.startswith("talentdata_")]
     assert not foreign, f"the static library exports {foreign}"
-    assert "soname: [libtalentdata.so." in run("readelf", "-d", library).stdout
-    assert b"x-talentdata-sandbox" not in library.read_bytes(), "the library has the sandbox in it"
     for name in ("LICENSE-MIT", "LICENSE-APACHE"):
         assert (PREFIX / "share/doc/talentdata" / name).read_bytes() == (ROOT / name).read_bytes()
     # Every header must compile alone.
@@ -191,16 +194,17 @@ __attribute__((constructor)) static void begin(void) {
 
 
 def components(cmake: str) -> None:
-    """A component that is asked for is refused, since there is none; without one the package is found."""
+    """An unknown component is refused where it is required; otherwise the package is found."""
     for words, message in (
         ("COMPONENTS async", "talentdata has no component async"),
+        ("COMPONENTS sandbox", ""),
         ("OPTIONAL_COMPONENTS async", ""),
     ):
         project = (
             f"cmake_minimum_required(VERSION 3.21)\nproject(x LANGUAGES C)\nfind_package(talentdata REQUIRED {words})\n"
         )
         Path("CMakeLists.txt").write_text(project)
-        done = run(cmake, "-G", "Ninja", "-B", words.split()[0], f"-DCMAKE_PREFIX_PATH={PREFIX}", check=False)
+        done = run(cmake, "-G", "Ninja", "-B", words.replace(" ", "_"), f"-DCMAKE_PREFIX_PATH={PREFIX}", check=False)
         assert (done.returncode != 0) == bool(message) and message in " ".join(done.stderr.split()), done
 
 
@@ -233,6 +237,45 @@ def readme() -> None:
         said = run(f"./readme_{language}").stdout
         assert f"{CONTACTS} contacts, proven" in said and "changes" in said and "compatible: true" in said, said
         assert "Auth" in said, said
+
+
+def recipe(cmake: str, ctest: str) -> None:
+    """Builds and runs the recipe of the README as its reader does, as a project of CMake, with pkg-config, and with no fault."""
+    text = (ROOT / "bindings/c/README.md").read_text()
+    [source] = re.findall(r"^```c\+\+\n(.*?)^```", text, re.M | re.S)
+    [project] = re.findall(r"^```cmake\n(cmake_minimum.*?)^```", text, re.M | re.S)
+    assert source.count("\n") <= 40, "a recipe of 40 lines"
+    Path("retries_test.cpp").write_text(source)
+    Path("CMakeLists.txt").write_text(project)
+    run(cmake, "-G", "Ninja", "-B", "built", f"-DCMAKE_PREFIX_PATH={PREFIX}", f"-DCMAKE_CXX_COMPILER={CXX}")
+    run(cmake, "--build", "built")
+    run(ctest, "--test-dir", "built", "--output-on-failure", "--no-tests=error")
+    for kind in ([], ["--static"]):
+        flags = [*pkg_config("--cflags", "--libs", *kind, "talentdata-sandbox"), f"-Wl,-rpath,{PREFIX}/lib"]
+        # The assertions notice when the service fails only once.
+        for name, faults in (("with", source), ("without", source.replace('"nth": 1', '"nth": 9', 1))):
+            run(CXX, "-x", "c++", "-std=c++17", "-", "-x", "none", *flags, "-o", name, input=faults)
+            ended = run(f"./{name}", check=False).returncode
+            assert ended == (0 if name == "with" else -signal.SIGABRT), f"{kind} {name}: {ended}"
+
+
+def given(program: str) -> None:
+    """A client that was given everything reads the same, whatever the environment and a profile say."""
+    names = set(re.findall(r"TALENTDATA_[A-Z_]+", (ROOT / "docs/settings.md").read_text()))
+    assert len(names) > 20, names
+    profile = Path("config/talentdata/profiles.toml")
+    profile.parent.mkdir(parents=True)
+    profile.write_text("[default\nbase_url = 1\n")
+    profile.chmod(0o777)
+    hostile = dict.fromkeys(names, "no such value")
+    hostile |= dict.fromkeys(("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"), "http://127.0.0.1:1")
+    hostile["XDG_CONFIG_HOME"] = os.path.abspath("config")
+    alone = run(program, env={}).stdout
+    assert alone.count("\n") == 27, alone
+    assert run(program, env=hostile).stdout == alone
+    # Whoever reads the environment notices that it is hostile.
+    taken = run(program, "environment", env=hostile, check=False)
+    assert taken.returncode == 1 and "TALENTDATA_" in taken.stderr, taken
 
 
 #: Values of every kind in one record. Of two members named level, the second one counts.

@@ -160,7 +160,7 @@ static void settings_are_values() {
   const char *const null = nullptr;
   for (const auto &given : {config().set("base_url", null), config().set("base_url", nullptr)}) {
     const auto made = talentdata::client::try_make(given);
-    CHECK(!made && says(made.error(), "base_url: must not be NULL"));
+    CHECK(!made && says(made.error(), "base_url: value: must not be NULL"));
   }
   CHECK(options().set("limit", null).refused() && options().add("filter", null).refused() && !options().refused());
   const auto &kept =

@@ -37,9 +37,11 @@ class AsyncClient(AsyncOperations):
         format: Literal["jsonl", "csv", "parquet", "arrow"] = "jsonl",
         resume: bool = False,
         restart: bool = False,
+        mode: str | None = None,
         page_size: int | None = None,
         fields: list[str] | None = None,
         drop: list[str] | None = None,
+        hash: list[str] | None = None,
         columns: Literal["typed", "json"] | list[str] = "typed",
         schema: Mapping[str, str | os.PathLike[str] | pyarrow.Schema | Record] | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
@@ -56,9 +58,11 @@ class AsyncClient(AsyncOperations):
             resume: Whether to continue each file where it was interrupted.
             restart: Whether to discard the records that interrupted exports have kept, and to begin again. If any of
                 the files has kept records, either `resume` or `restart` is needed; otherwise no request is sent.
+            mode: See `export` of a list.
             page_size: Records per request; by default each list's maximum.
             fields: See `list` of a list.
             drop: See `list` of a list.
+            hash: See `list` of a list.
             columns: The types of columns.
             schema: The columns of each list, by its name.
             on_new_field: See `list` of a list.
@@ -73,7 +77,7 @@ class AsyncClient(AsyncOperations):
         jobs = []
         for name, parameters in names:
             options: dict[str, Any] = {"resume": resume, "restart": restart, "page_size": page_size, "columns": columns}
-            options |= {"fields": fields, "drop": drop}
+            options |= {"fields": fields, "drop": drop, "hash": hash, "mode": mode}
             options |= {"schema": schemas.get(name), "on_new_field": on_new_field}
             path = os.path.join(directory, f"{name}.{format}")
             jobs.append((name, RawJob(self, False, (name, parameters), path, options, format)))
@@ -95,6 +99,7 @@ class AsyncClient(AsyncOperations):
         page_size: int | None = None,
         fields: list[str] | None = None,
         drop: list[str] | None = None,
+        hash: list[str] | None = None,
         progress: bool | None = None,
     ) -> list[SyncReceipt]:
         """Brings a mirror up to date, list after list: reads each list and commits what has changed.
@@ -127,6 +132,7 @@ class AsyncClient(AsyncOperations):
             page_size: Records per request; by default each list's maximum.
             fields: See `list` of a list.
             drop: See `list` of a list.
+            hash: See `list` of a list.
             progress: Whether to show progress bars.
 
         Raises:
@@ -139,8 +145,8 @@ class AsyncClient(AsyncOperations):
         """
         most = f"{max_deletes * 100}%" if isinstance(max_deletes, float) else max_deletes
         options: dict[str, Any] = {"confirm": confirm, "on_new_field": on_new_field, "same_service": same_service}
-        options |= {"max_deletes": most, "keep": keep, "page_size": page_size, "fields": fields, "drop": drop}
-        options |= {"keep_deleted": keep_deleted, "dry_run": dry_run}
+        options |= {"max_deletes": most, "keep": keep, "keep_deleted": keep_deleted, "dry_run": dry_run}
+        options |= {"page_size": page_size, "fields": fields, "drop": drop, "hash": hash}
         # All jobs are checked before the first one runs.
         jobs = [(list[0], RawJob(self, True, list, path, options)) for list in self._names(resources)]
         return [SyncReceipt(await run_async(job, name, progress)) for name, job in jobs]

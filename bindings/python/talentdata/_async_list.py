@@ -49,10 +49,12 @@ class AsyncList(Generic[R]):
         page_size: int | None = None,
         fields: Names | None = None,
         drop: Names | None = None,
+        hash: Names | None = None,
         columns: Literal["typed", "json"] | Names = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
         unproven: Literal["fail", "warn", "accept"] | None = None,
+        batch_rows: int = 4096,
         progress: bool | None = None,
     ) -> AsyncScan[R]:
         """All records, to iterate over or to turn into a data frame. No request is sent before that.
@@ -63,7 +65,9 @@ class AsyncList(Generic[R]):
             fields: The only fields to keep beside `id`: names, or JSON pointers with `*` for the items of an array, such
                 as `["email", "/languages/*/level"]`. The others are gone before a record is returned or written. A
                 list of names as `columns` means the same.
-            drop: The fields to leave out, in the same form; not together with `fields`.
+            drop: The fields to leave out, in the same form. They precede `fields`.
+            hash: The fields in whose place there is a digest of the value, in the same form, and kept with `fields`. Equal
+                values have equal digests. `None` stays `None`. The setting `hash_key` has the key.
             columns: The types of columns: `"typed"` has lists and structs for nested values, and timestamps and
                 dates for the texts of RFC 3339; `"json"` has JSON text and strings.
             schema: The columns, so that they are the same in every run: a file that `talentdata schema` has
@@ -77,11 +81,15 @@ class AsyncList(Generic[R]):
                 an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, and `"accept"` only notes it in the
                 receipt. By default, `to_arrow`, `to_polars` and `to_pandas` use `"warn"`, an Arrow stream for other
                 libraries uses `"fail"`, and iteration uses `"accept"`. A scan that reaches its `limit` needs no proof.
+            batch_rows: The rows of each record batch of an Arrow stream, from 1 to 1,048,576. Batches have fewer if their
+                rows are large, and before an error.
             progress: Whether to show a progress bar, by tqdm; by default on a terminal and in a notebook, if tqdm is
                 installed.
         """
-        options: dict[str, Any] = {"limit": limit, "page_size": page_size, "fields": fields, "drop": drop}
+        options: dict[str, Any] = {"limit": limit, "page_size": page_size}
+        options |= {"fields": fields, "drop": drop, "hash": hash}
         options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field, "unproven": unproven}
+        options |= {"batch_rows": batch_rows}
         scan = RawScan(self._client, self._list, options)
         return AsyncScan(scan, self._list[0], self._model, progress)
 
@@ -92,10 +100,12 @@ class AsyncList(Generic[R]):
         format: Literal["jsonl", "csv", "parquet", "arrow"] | None = None,
         resume: bool = False,
         restart: bool = False,
+        mode: str | None = None,
         limit: int | None = None,
         page_size: int | None = None,
         fields: Names | None = None,
         drop: Names | None = None,
+        hash: Names | None = None,
         columns: Literal["typed", "json"] | Names = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
@@ -116,10 +126,13 @@ class AsyncList(Generic[R]):
                 differ or it is damaged, the export begins again, and `receipt.restarted` has the reason.
             restart: Discard the records that an interrupted export to this file has kept, and begin again. If an
                 interrupted export has kept records, either `resume` or `restart` is needed.
+            mode: The permissions of a new file, such as `"0640"`; by default `"0600"`, so that only its owner can read it. A
+                file that is replaced keeps its own.
             limit: See `list`, like the following arguments. Columns are those of CSV, Parquet and Arrow files.
             page_size: See `list`.
             fields: See `list`.
             drop: See `list`.
+            hash: See `list`.
             columns: See `list`.
             schema: See `list`.
             on_new_field: See `list`.
@@ -134,8 +147,9 @@ class AsyncList(Generic[R]):
                 neither `resume` nor `restart` decides about. No request was sent.
             talentdata.Error: A page could not be fetched.
         """
-        options: dict[str, Any] = {"resume": resume, "restart": restart, "limit": limit, "page_size": page_size}
-        options |= {"fields": fields, "drop": drop}
+        options: dict[str, Any] = {"resume": resume, "restart": restart, "mode": mode}
+        options |= {"limit": limit, "page_size": page_size}
+        options |= {"fields": fields, "drop": drop, "hash": hash}
         options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         job = RawJob(self._client, False, self._list, path, options, format)
         return Receipt(await run_async(job, self._list[0], progress))
@@ -157,13 +171,21 @@ class AsyncList(Generic[R]):
         """The cost of reading the whole list: records, pages and seconds. Sends one request."""
         return Plan(await self._client._plan(self._list))
 
-    async def schema(self, *, columns: Literal["typed", "json"] = "typed") -> Record:
+    async def schema(
+        self,
+        *,
+        fields: Names | None = None,
+        drop: Names | None = None,
+        hash: Names | None = None,
+        columns: Literal["typed", "json"] = "typed",
+    ) -> Record:
         """The columns of a table of the list: their names, types, nullability, and the source of each.
 
         They are decided from the first 1,000 records. `json` of the result is the output of `talentdata schema`: write
-        it to a file, and pass the file to `list(schema=...)` in every later run.
+        it to a file, and pass the file to `list(schema=...)` in every later run. The arguments are those of `list`.
         """
-        return Record(await self._client._schema(self._list, columns))
+        options = {"fields": fields, "drop": drop, "hash": hash, "columns": columns}
+        return Record(await self._client._schema(self._list, options))
 
     def __repr__(self) -> str:
         return f"<list {self._list[0]} of {self._client!r}>"

@@ -109,6 +109,7 @@ class Mirror:
         columns: Literal["typed", "json"] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
+        batch_rows: int = 4096,
     ) -> Rows:
         """Returns the changes after sync `since`, from the oldest change to the newest.
 
@@ -128,6 +129,7 @@ class Mirror:
             on_new_field: The treatment of fields without a column, and of values that do not fit the type of their
                 column: `"keep"` keeps them in `_extra` and warns in the log, `"freeze"` only keeps them in `_extra`,
                 and `"fail"` is an error when the first one is read.
+            batch_rows: The rows of each record batch, as for `list`.
 
         Raises:
             talentdata.MismatchError: The sync belongs to another history, changes after it are no longer kept, or its
@@ -135,6 +137,7 @@ class Mirror:
             talentdata.InvalidArgumentError: The mirror does not have the list, or does not have such a sync yet.
         """
         options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        options["batch_rows"] = batch_rows
         return Rows(self._mirror.rows(resource, moment("since", since), None, options))
 
     def current(
@@ -144,6 +147,7 @@ class Mirror:
         columns: Literal["typed", "json"] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
+        batch_rows: int = 4096,
     ) -> Rows:
         """Returns the list as of the last sync, including missing records whose deletion is not proven.
 
@@ -152,11 +156,13 @@ class Mirror:
             columns: See `changes`.
             schema: See `changes`.
             on_new_field: See `changes`.
+            batch_rows: See `changes`.
 
         Raises:
             talentdata.InvalidArgumentError: The mirror does not have the list.
         """
         options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        options["batch_rows"] = batch_rows
         return Rows(self._mirror.rows(resource, None, None, options))
 
     def as_of(
@@ -167,6 +173,7 @@ class Mirror:
         columns: Literal["typed", "json"] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
+        batch_rows: int = 4096,
     ) -> Rows:
         """Returns the list as of an earlier sync.
 
@@ -177,12 +184,14 @@ class Mirror:
             columns: See `changes`.
             schema: See `changes`.
             on_new_field: See `changes`.
+            batch_rows: See `changes`.
 
         Raises:
             talentdata.InvalidArgumentError: The sync does not exist or is no longer kept, or the time does not identify
                 one sync, because the clock was set back.
         """
         options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        options["batch_rows"] = batch_rows
         return Rows(self._mirror.rows(resource, None, moment("at", at), options))
 
     def verify(self) -> list[str]:

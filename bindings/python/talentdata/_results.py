@@ -94,10 +94,10 @@ class Receipt(ScanReceipt):
     parameters: Field[dict[str, Any]] = Field(
         "parameters",
         "object",
-        "The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops.",
+        "The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes.",
         required=True,
     )
-    """The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops."""
+    """The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes."""
     completeness: Field[Completeness] = Field(
         "completeness",
         "text",
@@ -244,10 +244,10 @@ class Receipt(ScanReceipt):
     unmatched_fields: Field[list[str]] = Field(
         "unmatched_fields",
         "array",
-        "The names in `fields` or `drop` that no record had. They may be misspelled.",
+        "The names in `fields`, `drop` or `hash` that no record had. They may be misspelled.",
         required=True,
     )
-    """The names in `fields` or `drop` that no record had. They may be misspelled."""
+    """The names in `fields`, `drop` or `hash` that no record had. They may be misspelled."""
     unknown_fields: Field[dict[str, Any]] = Field(
         "unknown_fields",
         "object",
@@ -533,7 +533,7 @@ class BudgetState(Record):
     """The clients that share a budget, and their request rate."""
 
     __slots__ = ()
-    _documented = ("store", "members", "requests_per_second", "mode", "seconds_paused",)
+    _documented = ("store", "company", "members", "requests_per_second", "mode", "seconds_paused",)
 
     store: Field[str] = Field(
         "store",
@@ -542,6 +542,13 @@ class BudgetState(Record):
         required=True,
     )
     """The place of the budget."""
+    company: Field[str] = Field(
+        "company",
+        "text",
+        "The name under which clients share the budget: the setting `company`, otherwise the client ID.",
+        required=True,
+    )
+    """The name under which clients share the budget: the setting `company`, otherwise the client ID."""
     members: Field[list[MemberStats]] = Field(
         "members",
         "models",
@@ -866,10 +873,10 @@ class RowsReceipt(Record):
     parameters: Field[dict[str, Any]] = Field(
         "parameters",
         "object",
-        "The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops.",
+        "The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes.",
         required=True,
     )
-    """The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops."""
+    """The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes."""
     completeness: Field[Completeness] = Field(
         "completeness",
         "text",
@@ -1016,10 +1023,10 @@ class RowsReceipt(Record):
     unmatched_fields: Field[list[str]] = Field(
         "unmatched_fields",
         "array",
-        "The names in `fields` or `drop` that no record had. They may be misspelled.",
+        "The names in `fields`, `drop` or `hash` that no record had. They may be misspelled.",
         required=True,
     )
-    """The names in `fields` or `drop` that no record had. They may be misspelled."""
+    """The names in `fields`, `drop` or `hash` that no record had. They may be misspelled."""
     unknown_fields: Field[dict[str, Any]] = Field(
         "unknown_fields",
         "object",

@@ -21,6 +21,10 @@ class ConfiguredClient(BaseClient):
         base_url: str | None = None,
         client_id: str | None = None,
         client_secret: str | None = None,
+        company: str | None = None,
+        hash_key: str | None = None,
+        lists: str | None = None,
+        error_bodies: Literal["excerpt", "none"] | None = None,
         profile: str | None = None,
         environment: bool | None = None,
         insecure_http: bool | None = None,
@@ -50,6 +54,18 @@ class ConfiguredClient(BaseClient):
             client_id: The client ID.
             client_secret: The client secret. No error and no log message contains it, but copies of it stay in the
                 memory of the process.
+            company: The name under which client IDs of one company share the request budget. The service limits a
+                company, so give all its client IDs the same name. By default each client ID has a budget of its own.
+            hash_key: The key of the digests that the option hash puts in the place of values. It has at least 32
+                characters. Equal values have equal digests only under the same key, and who has the key can guess
+                values.
+            lists: The fields to keep, leave out or hash in every scan, export and sync of a list. For example
+                {"contacts": {"drop": ["email"]}}, with fields, drop and hash as in the options, which can only leave
+                out more. In a profile it is a table: [default.lists.contacts] with drop = ["email"]. Pages and other
+                single calls do not obey it.
+            error_bodies: The text of responses in errors and in the log: an excerpt of at most 512 bytes, or none;
+                excerpt by default. The text may name people. With fields, drop or hash, no error of a scan has an
+                excerpt of a page in either case.
             profile: The section of the profile file to read, which must exist. If none is selected, the section
                 "default" applies, where there is one.
             environment: Whether settings that are not given come from the environment and the profile file; True by
@@ -78,8 +94,8 @@ class ConfiguredClient(BaseClient):
             paced: Whether the client keeps to 40 requests per second; True by default. The value False is for a
                 service without a rate limit; the documented client rule is kept in either case.
             budget: The place of the request budget, which all its users share: process, host, or the URL of a Redis
-                or Valkey server; host by default. With host, all processes of this user on this host that use the same
-                client share one budget.
+                or Valkey server; host by default. With host, all processes of this user on this host with the same
+                client ID or company share one budget.
             on_unreachable: The behaviour while the shared budget cannot be reached: spend an equal share of it, or
                 wait; share by default.
             priority: The priority of scans, among all that share the budget; normal by default. Single calls go
@@ -99,6 +115,7 @@ class ConfiguredClient(BaseClient):
     def with_options(
         self: _C,
         *,
+        error_bodies: Literal["excerpt", "none"] | None = None,
         timeout: float | None = None,
         attempt_timeout: float | None = None,
         connect_timeout: float | None = None,
@@ -119,6 +136,7 @@ class ConfiguredClient(BaseClient):
         It spends the request budget of this one, unless settings of that budget differ: `budget`, `share`, `paced`, `on_unreachable`.
         """
         return type(self)(
+            error_bodies=error_bodies,
             timeout=timeout,
             attempt_timeout=attempt_timeout,
             connect_timeout=connect_timeout,

@@ -19,6 +19,21 @@ def test_every_library_reads_the_scan_itself(client):
     assert duckdb.from_arrow(pyarrow.table(client.contacts.list())).count("*").fetchall() == [(450,)]
 
 
+def test_batches_have_the_rows_that_were_asked_for(client, tmp_path):
+    def sizes(rows):
+        return [batch.num_rows for batch in pyarrow.RecordBatchReader.from_stream(rows)]
+
+    client.sync([client.contacts], tmp_path / "contacts.db")
+    mirror = talentdata.Mirror(tmp_path / "contacts.db")
+    for rows in (client.contacts.list(batch_rows=200), mirror.current("contacts", batch_rows=200)):
+        assert sizes(rows) == [200, 200, 50]
+    for wrong in (0, 1_048_577):
+        with pytest.raises(
+            talentdata.InvalidArgumentError, match="batch_rows: must be a number of records from 1 to 1048576"
+        ):
+            client.contacts.list(batch_rows=wrong)
+
+
 def test_pandas_keeps_integers_exact_beside_empty_cells(client):
     frame = client.ja_tasks.list().to_pandas()
     records = list(client.ja_tasks.list())

@@ -11,11 +11,16 @@ use talentdata_mirror::internal::{JobKind, JobOption, JobOptions, OptionKind};
 /// Options that exclude each other.
 const EXCLUSIVE: [(&str, &str); 2] = [("columns", "schema"), ("resume", "restart")];
 
+/// Returns the options of a job that have a flag. The command line has no Arrow streams.
+fn flags(job: JobKind) -> impl Iterator<Item = &'static JobOption> {
+    job.options().filter(|option| option.name != "batch_rows")
+}
+
 /// Adds the options of a job to its command. Options that a mirror does not take are refused with `--from`.
 pub(crate) fn add(command: Command, job: JobKind) -> Command {
     let reads_mirrors = |option: &JobOption| option.jobs.contains(&JobKind::Mirror);
     let has = |name: &str| job.options().any(|option| option.name == name);
-    let flags = job.options().map(|option| {
+    let flags = flags(job).map(|option| {
         let mut flag = flag(option);
         for (one, other) in EXCLUSIVE {
             if option.name == one && has(other) {
@@ -43,9 +48,10 @@ fn flag(option: &'static JobOption) -> Arg {
             .value_name("NAME")
             .value_parser(PossibleValuesParser::new(names)),
         OptionKind::Columns => flag.value_name("FILE").value_parser(value_parser!(PathBuf)),
-        OptionKind::Count(_) => flag.value_name("N").value_parser(checked),
+        OptionKind::Count(..) => flag.value_name("N").value_parser(checked),
         OptionKind::CountOrShare => flag.value_name("SHARE|N").value_parser(checked),
         OptionKind::Names => flag.value_name("FIELDS").value_parser(checked),
+        OptionKind::Mode => flag.value_name("MODE").value_parser(checked),
         OptionKind::Age => flag.value_name("AGE").value_parser(checked),
     }
 }
@@ -56,7 +62,7 @@ fn flag(option: &'static JobOption) -> Arg {
 /// `InvalidArgument` or `Io` for the file of a schema.
 pub(crate) fn read(matches: &ArgMatches, job: JobKind) -> Result<JobOptions, Error> {
     let mut options = JobOptions::default();
-    for option in job.options() {
+    for option in flags(job) {
         match option.kind {
             OptionKind::Flag if matches.get_flag(option.name) => options.set(option, "true")?,
             OptionKind::Flag => {}

@@ -201,6 +201,10 @@ fn save(path: &Path, text: &str) -> std::io::Result<()> {
         .prefix(".talentdata-")
         .tempfile_in(directory(path))?;
     writeln!(file, "{text}")?;
+    // A new file is its owner's alone. One that is replaced keeps its permissions.
+    if let Ok(found) = fs::metadata(path) {
+        file.as_file().set_permissions(found.permissions())?;
+    }
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())

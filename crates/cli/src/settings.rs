@@ -65,6 +65,7 @@ fn flag(setting: &Setting) -> Arg {
         SettingKind::Boolean(_) => ("true|false".into(), ""),
         SettingKind::BaseUrl | SettingKind::Proxy => ("URL".into(), ""),
         SettingKind::Budget => ("process|host|URL".into(), ""),
+        SettingKind::ListPolicies => ("JSON".into(), ""),
         SettingKind::Choice(names) => (names.join("|"), ""),
         SettingKind::Text => (last_word.to_uppercase(), ""),
         SettingKind::Secret => (

@@ -112,6 +112,11 @@ impl Run<'_> {
     /// ended. `Stopped` if a signal stopped the run.
     pub(crate) async fn run_all(&self, client: &Client, all: &[Work]) -> Result<(), Ending> {
         let verbose = self.common.verbose > 0;
+        for list in all.iter().map(Work::list) {
+            if let Some(fields) = client.config().fields_of(list) {
+                stderr_line(&format!("{}: the setting lists {fields}", dashed(list)));
+            }
+        }
         let signals = Signals::take()?;
         let initial = all.iter().map(Work::begin).collect();
         let progress = ProgressLine::start(initial, self.to_stdout, verbose);

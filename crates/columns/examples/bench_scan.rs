@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         "batches" => {
-            let mut scan = BatchScan::new(scan, TableOptions::default(), ROWS);
+            let mut scan = BatchScan::new(scan, TableOptions::default().with_batch_rows(ROWS));
             while let Some(batch) = scan.next().await {
                 count += batch?.num_rows();
             }

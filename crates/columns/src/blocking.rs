@@ -9,28 +9,23 @@ use talentdata_core::blocking::{Client, Engine};
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::ListName;
 use talentdata_core::types::Stop;
-use talentdata_core::{Arguments, Client as AsyncClient, RawRecord, Result, ScanOptions};
+use talentdata_core::{Client as AsyncClient, RawRecord, Result, ScanOptions};
 use tokio::task::JoinHandle;
 
-/// Decides the columns that an export of a list would have, with these values of the list's parameters.
+/// Decides the columns that an export of a list would have with these options.
 ///
 /// # Errors
-/// See [`TableSchema::of_list`]; also `Closed` if the client was closed.
+/// See [`TableSchema::of_scan`]; also `Closed` if the client was closed.
 pub fn schema(
     client: &Client,
     resource: ListName,
-    arguments: impl Into<Arguments>,
+    options: ScanOptions,
     columns: ColumnTypes,
 ) -> Result<TableSchema> {
-    let arguments = arguments.into();
     client.run(move |client| async move {
-        let list = client.resource(resource).with(arguments);
-        TableSchema::of_list(&list, columns).await
+        TableSchema::of_scan(&client.resource(resource), options, columns).await
     })
 }
-
-/// The number of rows of a batch: large enough for columnar work, small enough to stay in a cache.
-pub const BATCH_ROWS: usize = 8192;
 
 /// A list that is read once, as records or as record batches, by a thread that waits.
 ///
@@ -77,7 +72,7 @@ impl BlockingScan {
         table: TableOptions,
     ) -> Result<Self> {
         let engine = client.engine()?;
-        let session = Session::new(resource, options, table, BATCH_ROWS, Wording::PLAIN);
+        let session = Session::new(resource, options, table, Wording::PLAIN);
         Ok(BlockingScan {
             mode: session.records(),
             session: Arc::new(session),
@@ -140,7 +135,7 @@ impl BlockingScan {
         }
     }
 
-    /// Returns the list as record batches of 8,192 rows, or fewer if they are large. Waits for the first pages, which decide
+    /// Returns the list as record batches. Waits for the first pages, which decide
     /// the schema. From then on only the batches are read. A list whose completeness is not proven ends with `Incomplete`,
     /// unless [`ScanOptions::unproven`] says otherwise.
     ///
@@ -183,6 +178,7 @@ impl BlockingScan {
     fn log_warning(&self) -> Result<Option<JoinHandle<()>>> {
         let (_, runtime) = self.engine.parts()?;
         let warning = self.session.take_warning();
-        Ok(warning.map(|warning| runtime.spawn(async move { tracing::warn!("{warning}") })))
+        let list = self.session.resource().name();
+        Ok(warning.map(|warning| runtime.spawn(async move { tracing::warn!(list, "{warning}") })))
     }
 }

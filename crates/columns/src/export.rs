@@ -16,12 +16,14 @@
 
 mod checkpoint;
 pub(crate) mod kept;
+mod mode;
 mod output;
 mod unfinished;
 mod work;
 
 pub use crate::format::Format;
 pub use kept::KeptWork;
+pub use mode::FileMode;
 
 use crate::arrow::{NewFieldPolicy, TableOptions};
 use crate::paths::{part_of, place_of_file, would_meet};
@@ -91,6 +93,8 @@ pub struct Export {
     pub table: TableOptions,
     /// The choice about work that an unfinished export to the same path has kept. Streams keep none.
     pub kept: KeptWork,
+    /// The permissions of a new file. A file that is replaced keeps its own.
+    pub mode: FileMode,
 }
 
 impl Export {
@@ -103,6 +107,7 @@ impl Export {
             scan: ScanOptions::default(),
             table: TableOptions::default(),
             kept: KeptWork::default(),
+            mode: FileMode::default(),
         }
     }
 
@@ -121,6 +126,12 @@ impl Export {
     /// Sets [`kept`](Self::kept).
     pub fn with_kept(mut self, kept: KeptWork) -> Self {
         self.kept = kept;
+        self
+    }
+
+    /// Sets [`mode`](Self::mode).
+    pub fn with_mode(mut self, mode: FileMode) -> Self {
+        self.mode = mode;
         self
     }
 
@@ -151,7 +162,7 @@ impl Export {
     /// Returns whether an interrupted export has left work that this one would continue with [`KeptWork::Resume`], if the
     /// work is not damaged.
     pub fn is_resumable(&self, client: &Client) -> bool {
-        let export = self.clone().with_kept(KeptWork::Resume);
+        let export = self.under(client).with_kept(KeptWork::Resume);
         let Ok(Some(path)) = self.target.place() else {
             return false;
         };
@@ -159,6 +170,14 @@ impl Export {
         let decision = WorkDirectory::peek(&path)
             .map(|found| decide(&export, config, found, &part_of(&path), &WaysOut::PLAIN));
         matches!(decision, Ok(KeptDecision::Continue(_)))
+    }
+
+    /// Returns the export with what the setting `lists` of this client says about its list.
+    fn under(&self, client: &Client) -> Self {
+        Export {
+            scan: self.scan.under(client.config(), self.resource),
+            ..self.clone()
+        }
     }
 
     /// Creates a job for callers without an async runtime; nothing is sent or written yet. A job that is stopped keeps
@@ -247,11 +266,13 @@ impl Export {
         stop: impl Future<Output = ()>,
         progress: impl FnMut(&Receipt),
     ) -> Result<Receipt> {
-        self.check()?;
+        let export = self.under(client);
+        export.check()?;
         let operation = self.resource.shape().operation;
         client.config().require_credentials_for(operation)?;
+        export.scan.hash_key(client.config())?;
         let blocks = self.target.place()?.is_none();
-        let (export, config) = (self.clone(), client.config().clone());
+        let config = client.config().clone();
         let stopped = Arc::new(AtomicBool::new(false));
         let noticed = Arc::clone(&stopped);
         let stop = async move {

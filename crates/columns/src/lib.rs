@@ -24,7 +24,7 @@
 //! # let client = settings.build()?;
 //! use talentdata_columns::arrow::{BatchScan, TableOptions};
 //!
-//! let mut batches = BatchScan::new(client.contacts().list(), TableOptions::default(), 8192);
+//! let mut batches = BatchScan::new(client.contacts().list(), TableOptions::default());
 //! let mut rows = 0;
 //! while let Some(batch) = batches.next().await {
 //!     rows += batch?.num_rows();

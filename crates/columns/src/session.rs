@@ -84,8 +84,6 @@ pub struct Session {
     options: ScanOptions,
     table: TableOptions,
     wording: Wording,
-    /// The number of rows in a record batch.
-    rows: usize,
     /// The source, which is locked by the reader that waits for it.
     source: tokio::sync::Mutex<Source>,
     buffer: Mutex<Buffer>,
@@ -108,12 +106,11 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    /// Creates a session that sends no request before the first wait. Its record batches have `rows` rows.
+    /// Creates a session that sends no request before the first wait.
     pub fn new(
         resource: ListName,
         options: ScanOptions,
         table: TableOptions,
-        rows: usize,
         wording: Wording,
     ) -> Self {
         Session {
@@ -125,12 +122,16 @@ impl Session {
             options,
             table,
             wording,
-            rows,
             source: tokio::sync::Mutex::new(Source::New),
             stop: Stop::default(),
             process: AtomicU32::new(0),
             readers: AtomicU64::new(0),
         }
+    }
+
+    /// Returns the list.
+    pub fn resource(&self) -> ListName {
+        self.resource
     }
 
     /// Returns the mode of another reader of records.
@@ -338,7 +339,7 @@ impl Session {
     fn scan<'a>(&self, source: &'a mut Source, client: &Client) -> Option<&'a mut BatchScan> {
         if matches!(source, Source::New) {
             let records = client.resource(self.resource).scan(self.options.clone());
-            let batches = BatchScan::new(records, self.table.clone(), self.rows).not_concluded();
+            let batches = BatchScan::new(records, self.table.clone()).not_concluded();
             *source = Source::Open(Owned::new(Box::new(batches)));
         }
         match source {

@@ -10,6 +10,7 @@ use crate::request::queue::AdmissionQueue;
 use crate::request::transport::Response;
 use crate::request::{Call, Service};
 use crate::settings::{Builder, Config};
+use bytestring::ByteString;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +65,8 @@ impl Client {
         let budget = open_budget(&config.budget_options(), &changed);
         if config.insecure_http && config.base_url.is_plain() && !config.base_url.is_loopback() {
             let address = &config.base_url;
-            tracing::warn!("the secret and all data cross the network to {address} in clear text");
+            let client = config.client_id.as_deref();
+            tracing::warn!(%address, client, "the secret and all data cross the network in clear text");
         }
         let queue = AdmissionQueue::new(budget, changed, config.client_id.as_deref());
         Self::with_queue(config, queue)
@@ -138,8 +140,8 @@ impl Client {
         }
         let read = |response: &Response| {
             let text = json_of(operation, response)?;
-            check_response(operation, text)?;
-            Ok(Some(text.to_owned()))
+            check_response(operation, &text)?;
+            Ok(Some(text.to_string()))
         };
         let mut call = Call::new(operation, arguments)?;
         self.0.call(&mut call, read).await
@@ -153,7 +155,7 @@ impl Client {
         arguments: Arguments,
     ) -> Result<T> {
         let mut call = Call::new(operation, arguments)?;
-        let read = |response: &Response| from_json(json_of(operation, response)?, "");
+        let read = |response: &Response| from_json(&json_of(operation, response)?, "");
         self.0.call(&mut call, read).await
     }
 
@@ -170,10 +172,10 @@ impl Client {
 
 /// Returns the JSON of a response. It is null if a status such as 204 comes without a body and the API description
 /// allows null.
-fn json_of<'a>(operation: &Operation, response: &'a Response) -> Result<&'a str> {
+fn json_of(operation: &Operation, response: &Response) -> Result<ByteString> {
     let is_empty = response.body.is_empty() && response.status.as_u16() != 200;
     if is_empty && check_response(operation, "null").is_ok() {
-        return Ok("null");
+        return Ok(ByteString::from_static("null"));
     }
     response.json_text()
 }

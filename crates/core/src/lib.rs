@@ -51,6 +51,7 @@ mod client;
 mod clock;
 mod error;
 mod files;
+mod hash;
 mod json;
 mod list;
 mod log;

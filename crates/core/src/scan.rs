@@ -16,8 +16,10 @@ mod slice;
 pub(crate) mod unknown_fields;
 mod unproven;
 
+pub use crate::hash::HashKey;
 pub use differences::{Difference, Example, SchemaDifferences};
 pub use options::ScanOptions;
+pub use policy::AlteredFields;
 pub(crate) use position::DELIVERED_ID_BYTES;
 pub use position::{Batch, Resume, ScanState};
 pub use receipt::{Basis, BudgetUse, Completeness, Doubt, Receipt, Written};
@@ -77,8 +79,8 @@ struct Pages {
     /// The action to carry out at the end if completeness is not proven. `None` if there is none, or after it was
     /// taken.
     unproven: Option<Unproven>,
-    /// Documented fields that records no longer have.
-    left_out: Vec<&'static str>,
+    /// The documented fields that records no longer have, and those that are digests.
+    altered: AlteredFields,
     /// The task that fetches. It ends with the scan.
     _driver: JoinSet<()>,
 }
@@ -101,7 +103,7 @@ impl<T> Scan<T> {
         pages.receipt = options.receipt(resource);
         pages.wanted = wanted;
         pages.unproven = options.unproven;
-        pages.left_out = options.left_out(resource.shape());
+        pages.altered = options.altered(resource.shape());
         let driver = Driver::new(Arc::clone(service), resource, options);
         pages._driver.spawn(driver.run(sender));
         Scan { pages, read }
@@ -173,9 +175,9 @@ impl<T> Scan<T> {
         }
     }
 
-    /// Returns the documented fields that `fields` or `drop` leave out of its records.
-    pub fn left_out(&self) -> &[&'static str] {
-        &self.pages.left_out
+    /// Returns how `fields`, `drop` and `hash` alter the fields of its records.
+    pub fn altered(&self) -> &AlteredFields {
+        &self.pages.altered
     }
 
     /// Removes the action for an unproven end from the scan and returns it. From then on the caller must carry it out.
@@ -226,7 +228,7 @@ impl Pages {
             wanted: u64::MAX,
             over: false,
             unproven: None,
-            left_out: Vec::new(),
+            altered: AlteredFields::default(),
             _driver: JoinSet::new(),
         })
     }
@@ -256,7 +258,8 @@ impl Pages {
         self.over = true;
         let unproven = self.unproven.take().filter(|_| self.wanted > 0);
         let end = unproven.map(|unproven| {
-            let warn = |warning| tracing::warn!("{warning}");
+            let list = self.resource.name();
+            let warn = |warning| tracing::warn!(list, "{warning}");
             unproven.conclude(&self.receipt, Unproven::ADVICE, warn)
         });
         Poll::Ready(end.and_then(Result::err).map(Err))

@@ -3,6 +3,7 @@
 mod base_url;
 #[rustfmt::skip]
 mod config;
+mod lists;
 pub(crate) mod profile;
 mod servers;
 pub(crate) mod table;
@@ -12,6 +13,8 @@ mod values;
 
 pub use base_url::BaseUrl;
 pub use config::Config;
+pub use lists::ListFields;
+pub(crate) use lists::ListPolicies;
 pub(crate) use servers::{Proxy, proxy_url, wrong_proxy};
 pub(crate) use table::{ENVIRONMENT, PROFILE, SETTINGS, Setting};
 pub(crate) use values::SettingValues;
@@ -21,8 +24,9 @@ pub use crate::budget::{OnUnreachable, REQUESTS_PER_SECOND};
 use crate::budget::{BudgetOptions, BudgetState, Unread, read_budget};
 use crate::choice;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hash::{HASH_KEY, HashKey};
 use std::collections::BTreeMap;
-use talentdata_types::{Operation, Secret, TokenUse};
+use talentdata_types::{ListName, Operation, Secret, TokenUse};
 
 /// Settings from which clients are made. A setting without an explicit value comes from the environment, otherwise from
 /// the profile file, otherwise it has its default; with `environment(false)`, only explicit values count. Values are
@@ -136,6 +140,17 @@ impl Config {
         Err(not_set(missing, self.environment))
     }
 
+    /// Returns the key of the digests that the option `hash` puts in the place of values.
+    ///
+    /// # Errors
+    /// `Config` if it is not set or too short.
+    pub fn require_hash_key(&self) -> Result<HashKey> {
+        match &self.hash_key {
+            Some(secret) => HashKey::new(secret),
+            None => Err(not_set(&[HASH_KEY], self.environment)),
+        }
+    }
+
     /// Checks that there are credentials, if the operation needs them.
     ///
     /// # Errors
@@ -152,10 +167,16 @@ impl Config {
         &self.base_url
     }
 
-    /// Returns the strings that identify the company. Each company has one budget.
-    pub(crate) fn company(&self) -> [String; 2] {
+    /// Returns the strings that identify the client. Each client has tokens of its own.
+    pub(crate) fn client(&self) -> [String; 2] {
         let client_id = self.client_id.clone().unwrap_or_default();
         [self.base_url.to_string(), client_id]
+    }
+
+    /// Returns the strings that identify the company. Each company has one budget.
+    fn company(&self) -> [String; 2] {
+        let [base_url, client_id] = self.client();
+        [base_url, self.company.clone().unwrap_or(client_id)]
     }
 
     /// Returns the budget that these settings select.
@@ -188,6 +209,11 @@ impl Config {
         })
     }
 
+    /// Returns the fields that scans of a list keep, drop or hash; `None` if the setting `lists` does not name the list.
+    pub fn fields_of(&self, list: ListName) -> Option<&ListFields> {
+        self.lists.of(list)
+    }
+
     /// Returns the client ID, if one is set.
     pub fn client_id(&self) -> Option<&str> {
         self.client_id.as_deref()
@@ -208,6 +234,17 @@ pub enum Priority {
 }
 
 choice!(Priority, "priority", { Normal => "normal", Foreground => "foreground", Background => "background" });
+
+/// The text of responses in errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorBodies {
+    /// An excerpt of at most 512 bytes.
+    Excerpt,
+    /// None.
+    None,
+}
+
+choice!(ErrorBodies, "error_bodies", { Excerpt => "excerpt", None => "none" });
 
 /// The place that stores the access token of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

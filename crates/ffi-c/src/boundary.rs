@@ -1,4 +1,5 @@
-//! All unsafe code of the library: text and handles from C, signals, `errno` of the application's threads, and panics.
+//! The unsafe code that libtalentdata and libtalentdata_sandbox share: text and handles from C, signals, `errno` of the
+//! application's threads, and panics.
 //!
 //! Only the requirements of the header are assumed about arguments from C: a pointer that is not NULL has the type of
 //! its parameter, is aligned for it, and is valid until the call returns. The exported functions rely on three more
@@ -7,12 +8,10 @@
 //! dropped.
 
 use crate::text::Text;
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
-use std::sync::OnceLock;
 
 /// Returns the bytes of a string from C, borrowed from the caller's argument; `None` if it is absent.
 ///
@@ -56,35 +55,6 @@ impl Drop for UserData {
             release(self.pointer);
         }
     }
-}
-
-/// The original function that returns the message of a failed stream. All streams have the same one.
-static MESSAGE: OnceLock<unsafe extern "C" fn(*mut FFI_ArrowArrayStream) -> *const c_char> =
-    OnceLock::new();
-
-/// Returns a stream whose messages do not have the prefix of the crate `arrow`.
-pub(crate) fn plain_messages(mut stream: FFI_ArrowArrayStream) -> FFI_ArrowArrayStream {
-    if let Some(original) = stream.get_last_error {
-        MESSAGE.get_or_init(|| original);
-        stream.get_last_error = Some(message);
-    }
-    stream
-}
-
-/// Returns the message of a failed stream; NULL if there is none.
-unsafe extern "C" fn message(stream: *mut FFI_ArrowArrayStream) -> *const c_char {
-    let Some(original) = MESSAGE.get() else {
-        return std::ptr::null();
-    };
-    // SAFETY: the standard for streams demands that C passes the stream to which this function belongs.
-    let prefixed = unsafe { original(stream) };
-    if prefixed.is_null() {
-        return prefixed;
-    }
-    // SAFETY: a message is NUL-terminated, and valid until the next call with the stream.
-    let text = unsafe { CStr::from_ptr(prefixed) }.to_bytes_with_nul();
-    text.strip_prefix(b"Io error: ")
-        .map_or(prefixed, |plain| plain.as_ptr().cast())
 }
 
 /// Blocks the application's signals in a thread of the library, so that a broken connection does not end the program
@@ -137,24 +107,3 @@ impl Drop for Errno {
 use libc::__errno_location as errno;
 #[cfg(target_vendor = "apple")]
 use libc::__error as errno;
-
-#[cfg(test)]
-mod tests {
-    /// Checks that other files use `unsafe` only to export names. The compiler cannot check this.
-    #[test]
-    fn no_other_file_contains_unsafe_code() {
-        let mut seen = 0;
-        for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).unwrap() {
-            let path = entry.unwrap().path();
-            if path.ends_with("boundary.rs") {
-                continue;
-            }
-            let text = std::fs::read_to_string(&path).unwrap();
-            let code = text.replace("#[unsafe(no_mangle)]", "");
-            let code = code.replace("unsafe_op_in_unsafe_fn", "");
-            assert!(!code.contains("unsafe"), "{}", path.display());
-            seen += 1;
-        }
-        assert!(seen > 10);
-    }
-}

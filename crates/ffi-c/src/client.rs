@@ -25,6 +25,16 @@ pub struct ClientHandle {
     pub(crate) inner: Blocking,
 }
 
+/// The version of the library that is running, such as 0.1.0; compare it with TALENTDATA_VERSION,
+/// the version of the header.
+///
+/// Ownership: the text is a constant.
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_library_version() -> Text {
+    Text::of(env!("CARGO_PKG_VERSION"))
+}
+
 /// Creates a client, without sending a request. The client starts two threads, which receive no signals.
 ///
 /// After a fork the client also works in the child, which gets its own threads and connections.
@@ -201,8 +211,7 @@ pub extern "C" fn talentdata_client_schema(
         let list = list_name(&list)?;
         let operation = list.shape().operation;
         let options = OptionsHandle::of_job(options, Some(JobKind::Schema), operation, "a schema")?;
-        let (arguments, columns) = (options.scan.arguments, options.table.columns);
-        let schema = blocking::schema(&client.inner, list, arguments, columns)?;
+        let schema = blocking::schema(&client.inner, list, options.scan, options.table.columns)?;
         RecordHandle::parse(&schema.to_json(), None)
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::boundary::{ReleaseCallback, guard_or};
 use crate::error::ErrorHandle;
-use crate::export::{get, guard, invalid, lent, text};
+use crate::export::{self, get, guard, invalid, lent, text};
 use crate::log::{LogCallback, LogLevelNumber, LogSink};
 use crate::record::RecordHandle;
 use crate::text::Text;
@@ -71,13 +71,14 @@ pub extern "C" fn talentdata_config_set(
     guard(|| {
         let config = lent(config, "config")?;
         let name = text(&name, "name")?;
+        let value = export::value(&value, name)?;
         if !SETTINGS.iter().any(|setting| setting.name == name) {
             let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
             let names = names.join(", ");
             let why = format_args!("there is no setting {name:?}; the settings are {names}");
             return Err(invalid("name", why));
         }
-        config.builder.set(name, text(&value, name)?);
+        config.builder.set(name, value);
         Ok(())
     })
 }

@@ -1,6 +1,6 @@
 //! The error handle: a failure, and the facts about the call that failed.
 
-use crate::boundary::guard_or;
+use crate::boundary::{bytes, guard_or};
 use crate::text::Text;
 use talentdata_core::{Error, ErrorKind};
 
@@ -118,9 +118,38 @@ pub extern "C" fn talentdata_error_is_retryable(error: Option<&ErrorHandle>) -> 
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_error_kind_name(kind: ErrorKindNumber) -> Text {
+    Text::of_option(of_number(kind).map(ErrorKind::name))
+}
+
+/// Creates an error, with which tests of a program try how it handles one.
+///
+/// @param kind the kind, a talentdata_error_kind
+/// @param message the message
+/// Ownership: the caller frees the result with talentdata_error_free. It is never NULL.
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown kind, or text that is not UTF-8.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_error_new(
+    kind: ErrorKindNumber,
+    message: Text,
+) -> Option<Box<ErrorHandle>> {
+    guard_or(None, || {
+        let message = bytes(&message).map(std::str::from_utf8);
+        let made = match (message, of_number(kind)) {
+            (None, _) => Error::invalid("message: must not be NULL"),
+            (Some(Err(why)), _) => Error::invalid(format!("message: {why}")),
+            (_, None) => Error::invalid(format!("kind: {kind} is not a kind of error")),
+            (Some(Ok(message)), Some(kind)) => Error::new(kind, message),
+        };
+        Some(Box::new(ErrorHandle::new(made)))
+    })
+}
+
+/// Returns the kind that C has passed as a number.
+fn of_number(kind: ErrorKindNumber) -> Option<ErrorKind> {
     let mut all = ErrorKind::ALL.into_iter();
-    let found = all.find(|known| known.number() == kind);
-    Text::of_option(found.map(ErrorKind::name))
+    all.find(|known| known.number() == kind)
 }
 
 /// Frees an error; does nothing when it is NULL.

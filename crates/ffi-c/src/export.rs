@@ -2,6 +2,7 @@
 
 use crate::boundary::{self, Errno};
 use crate::error::ErrorHandle;
+use crate::messages::plain_messages;
 use crate::text::Text;
 use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -74,6 +75,14 @@ pub(crate) fn text<'a>(text: &'a Text, name: &str) -> Result<&'a str> {
     })
 }
 
+/// Returns the value of a setting, an option or a parameter of this name.
+pub(crate) fn value<'a>(value: &'a Text, name: &str) -> Result<&'a str> {
+    if value.data.is_null() {
+        return Err(invalid(name, "value: must not be NULL"));
+    }
+    text(value, name)
+}
+
 /// Returns a text that may be absent.
 pub(crate) fn optional_text<'a>(given: &'a Text, name: &str) -> Result<Option<&'a str>> {
     if given.data.is_null() {
@@ -112,7 +121,7 @@ pub(crate) fn stream(
         })
     });
     let reader = RecordBatchIterator::new(reader, schema);
-    boundary::plain_messages(FFI_ArrowArrayStream::new(Box::new(reader)))
+    plain_messages(FFI_ArrowArrayStream::new(Box::new(reader)))
 }
 
 #[cfg(test)]

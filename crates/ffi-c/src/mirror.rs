@@ -10,7 +10,6 @@ use crate::text::Text;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
-use talentdata_columns::blocking::BATCH_ROWS;
 use talentdata_core::Result;
 use talentdata_core::types::ListName;
 use talentdata_mirror::internal::JobKind;
@@ -258,7 +257,7 @@ fn batches(
     let operation = list.shape().operation;
     let options = OptionsHandle::of_job(options, Some(JobKind::Mirror), operation, "a mirror")?;
     let sync = RecordHandle::of(rows.sync())?;
-    let mut batches = rows.into_batches(BATCH_ROWS, options.table)?;
+    let mut batches = rows.into_batches(options.table)?;
     if let Some(out) = sync_out {
         out.write(sync);
     }

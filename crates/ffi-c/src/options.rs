@@ -2,7 +2,7 @@
 
 use crate::boundary::guard_or;
 use crate::error::ErrorHandle;
-use crate::export::{guard, invalid, lent, text};
+use crate::export::{self, guard, invalid, lent, text};
 use crate::text::Text;
 use talentdata_core::types::Operation;
 use talentdata_core::{Arguments, Result};
@@ -72,13 +72,8 @@ pub extern "C" fn talentdata_options_add(
     guard(|| {
         let options = lent(options, "options")?;
         let parameter = text(&parameter, "parameter")?.to_owned();
-        let value = if value.data.is_null() {
-            Err(invalid(&parameter, "value: must not be NULL"))
-        } else {
-            text(&value, &parameter)
-        };
-        let pair = (parameter.clone(), value?.to_owned());
-        options.parameters.push(pair);
+        let value = export::value(&value, &parameter)?.to_owned();
+        options.parameters.push((parameter, value));
         Ok(())
     })
 }
@@ -139,7 +134,7 @@ impl OptionsHandle {
             let add = "parameters of lists and operations are added with talentdata_options_add";
             invalid("name", format_args!("{why}; {add}"))
         })?;
-        self.inner.set(option, text(value, option.name)?)?;
+        self.inner.set(option, export::value(value, option.name)?)?;
         self.names.push(option.name);
         Ok(())
     }

@@ -90,7 +90,7 @@ impl Staging {
     /// Opens the mirror for a sync with the service and the client of this configuration.
     pub(crate) fn begin(claim: &Claim, sync: &Sync, config: &Config) -> MirrorResult<Self> {
         let resource = sync.resource;
-        let parameters = sync.scan.recorded(resource.shape());
+        let parameters = sync.scan.identity(resource.shape(), config)?;
         let client_id = config.client_id().unwrap_or("none");
         let source = ListSource {
             service: format!("{}{CLIENT}{client_id})", config.base_url()),
@@ -329,7 +329,7 @@ impl Staging {
         }
         let records = RawRecord::parse_all(&samples.concat())?;
         let mut found = TableSchema::infer(self.sync.resource, &records, ColumnTypes::Typed);
-        found = found.without(&self.sync.scan.left_out(self.sync.resource.shape()));
+        found = found.altered(&self.sync.scan.altered(self.sync.resource.shape()));
         let Some(known) = known else { return Ok(found) };
         if self.sync.on_new == NewFieldPolicy::Freeze {
             return Ok(known.clone());

@@ -194,7 +194,7 @@ fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> MirrorResult<Connection>
 /// `Path` if it does not exist or is something else; `Io` if it cannot be read.
 pub(crate) fn open(path: &Path) -> Result<Connection> {
     if !is_mirror(path)? {
-        let why = " is not a mirror: there is no file, or it is empty; `talentdata sync` makes one";
+        let why = " is not a mirror: there is no file, or it is empty; a sync makes one";
         return Err(wrong_path(path, why));
     }
     let has_log = || match std::fs::metadata(beside(path, "-wal")) {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 pub use table::{JOB_OPTIONS, JobKind, JobOption, OptionKind};
 use talentdata_columns::arrow::{TableOptions, TableSchema};
-use talentdata_columns::export::{Export, Format, KeptWork, Target};
+use talentdata_columns::export::{Export, FileMode, Format, KeptWork, Target};
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, Result, ScanOptions};
 
@@ -25,6 +25,8 @@ pub struct JobOptions {
     pub resume: bool,
     /// True if an export discards what an interrupted one has kept.
     pub restart: bool,
+    /// The permissions of the file of an export.
+    pub mode: FileMode,
     /// The value of [`Sync::confirm`].
     pub confirm: bool,
     /// The value of [`Sync::max_deletes`].
@@ -50,12 +52,15 @@ impl JobOptions {
             "limit" => self.scan.limit = Some(count(option, text)?),
             "fields" => self.scan.fields = names(option, text)?,
             "drop" => self.scan.drop = names(option, text)?,
+            "hash" => self.scan.hash = names(option, text)?,
             "columns" => self.table.columns = text.parse()?,
             "schema" => self.table.schema = Some(Arc::new(TableSchema::from_json(text)?)),
             "on_new_field" => self.table.on_new = text.parse()?,
+            "batch_rows" => self.table.batch_rows = rows(option, text)?,
             "unproven" => self.scan.unproven = Some(text.parse()?),
             "resume" => self.resume = parsed(option, text)?,
             "restart" => self.restart = parsed(option, text)?,
+            "mode" => self.mode = text.parse()?,
             "confirm" => self.confirm = parsed(option, text)?,
             "max_deletes" => self.max_deletes = text.parse()?,
             "same_service" => self.same_service = parsed(option, text)?,
@@ -77,7 +82,8 @@ impl JobOptions {
         Ok(export
             .with_scan(self.scan)
             .with_table(self.table)
-            .with_kept(kept))
+            .with_kept(kept)
+            .with_mode(self.mode))
     }
 
     /// Makes a sync of a list into a mirror.
@@ -101,9 +107,13 @@ impl JobOptions {
 fn count(option: &JobOption, text: &str) -> Result<u64> {
     let number = parsed(option, text)?;
     match option.kind {
-        OptionKind::Count(min) if number < min => Err(wrong(option, text)),
+        OptionKind::Count(min, max) if number < min || number > max => Err(wrong(option, text)),
         _ => Ok(number),
     }
+}
+
+fn rows(option: &JobOption, text: &str) -> Result<usize> {
+    usize::try_from(count(option, text)?).map_err(|_| wrong(option, text))
 }
 
 /// Reads names of fields. Only a JSON array can have names with commas.
@@ -137,10 +147,11 @@ mod tests {
     fn every_option_of_the_table_is_read() {
         for option in JOB_OPTIONS {
             let value = match option.kind {
-                OptionKind::Count(min) => min.to_string(),
+                OptionKind::Count(min, _) => min.to_string(),
                 OptionKind::Flag => "true".to_owned(),
                 OptionKind::Choice(names) => names[0].to_owned(),
                 OptionKind::CountOrShare => "25%".to_owned(),
+                OptionKind::Mode => "0640".to_owned(),
                 OptionKind::Age => "90d".to_owned(),
                 OptionKind::Names => r#"["email","/languages/*/level"]"#.to_owned(),
                 OptionKind::Columns => continue,
@@ -150,6 +161,21 @@ mod tests {
             // No text but this one is wrong for all kinds.
             let error = options.set(option, "[?").unwrap_err();
             assert!(error.message().starts_with(option.name), "{error}");
+        }
+    }
+
+    #[test]
+    fn batches_have_at_least_one_row_and_at_most_a_million() {
+        let option = JobOption::find("batch_rows").unwrap();
+        let mut options = JobOptions::default();
+        options.set(option, "1048576").unwrap();
+        assert_eq!(options.table.batch_rows, 1_048_576);
+        for wrong in ["0", "1048577", "-1", "1e3"] {
+            let error = options.set(option, wrong).unwrap_err();
+            let expected = format!(
+                "batch_rows: must be a number of records from 1 to 1048576 (got {wrong:?})"
+            );
+            assert_eq!(error.message(), expected);
         }
     }
 

@@ -198,7 +198,7 @@ impl Mirror {
 pub(crate) fn lacks_list(path: &Path, resource: ListName) -> Error {
     let path = path.display();
     Error::invalid(format!(
-        "{path} does not have {resource}; `talentdata sync` reads a list into a mirror"
+        "{path} does not have {resource}; a sync reads a list into a mirror"
     ))
 }
 
@@ -256,17 +256,17 @@ impl Rows {
         &self.sync.receipt.bookmark
     }
 
-    /// Returns the rows as Arrow record batches of `rows` rows, with the columns of the mirror unless you give a
+    /// Returns the rows as Arrow record batches, with the columns of the mirror unless you give a
     /// schema. The columns of a change come before those of its record. The metadata of the schema has the
     /// [`bookmark`](Self::bookmark) as `talentdata.bookmark`.
     ///
     /// # Errors
     /// `Io` if the first rows cannot be read; `InvalidArgument` for a schema of another list. A batch fails with
     /// `Schema` for a field without a column or a value that does not fit its column, if the options say so.
-    pub fn into_batches(mut self, rows: usize, table: TableOptions) -> Result<RecordBatches> {
+    pub fn into_batches(mut self, table: TableOptions) -> Result<RecordBatches> {
         let (resource, table) = (self.resource, self.table(table));
         let bookmark = self.bookmark().to_owned();
-        let batches = RecordBatches::new(resource, &table, rows, self)?;
+        let batches = RecordBatches::new(resource, &table, self)?;
         Ok(batches.with_metadata("talentdata.bookmark", bookmark))
     }
 

@@ -86,13 +86,18 @@ impl Sync {
         stop: impl Future<Output = ()>,
         mut progress: impl FnMut(&Receipt),
     ) -> Result<SyncReceipt> {
-        self.check()?;
+        let sync = Sync {
+            scan: self.scan.under(client.config(), self.resource),
+            ..self.clone()
+        };
+        sync.check()?;
         let operation = self.resource.shape().operation;
         client.config().require_credentials_for(operation)?;
+        sync.scan.hash_key(client.config())?;
         let claim = Claim::acquire(&self.path)?;
         let (mut stop, mut confirms) = (std::pin::pin!(stop), None);
         loop {
-            let staging = Staging::begin(&claim, self, client.config()).map_err(at(&self.path));
+            let staging = Staging::begin(&claim, &sync, client.config()).map_err(at(&self.path));
             let scan = |_| client.resource(self.resource).scan(self.scan.clone());
             match run(|| staging, None, scan, stop.as_mut(), &mut progress).await {
                 Ok(first) if self.confirm && confirms.is_none() && first.is_to_be_confirmed() => {

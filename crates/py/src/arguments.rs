@@ -81,7 +81,7 @@ pub(crate) fn job_options(
                 options.set(fields, &serde_json::json!(names).to_string())?;
             }
             (kind, _) => {
-                let is_text = !matches!(kind, OptionKind::Count(_) | OptionKind::Flag);
+                let is_text = !matches!(kind, OptionKind::Count(..) | OptionKind::Flag);
                 let wrong = |got: &str| option.wrong_type_message(got);
                 options.set(option, &text_of(&value, is_text, wrong)?)?;
             }

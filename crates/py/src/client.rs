@@ -1,7 +1,7 @@
 //! The client: its settings, its methods, and the core's client behind it, from the first use in a process until it is
 //! closed.
 
-use crate::arguments::{ListArguments, arguments, read};
+use crate::arguments::{ListArguments, arguments, job_options, read};
 use crate::errors::{CallResult, invalid};
 use crate::record::{RecordText, json};
 use crate::waiting::{leave, run};
@@ -9,7 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use std::sync::{Arc, Mutex, MutexGuard};
-use talentdata_columns::arrow::{ColumnTypes, TableSchema};
+use talentdata_columns::arrow::TableSchema;
 use talentdata_core::internal::process::{Owned, lock};
 use talentdata_core::internal::settings::{SETTINGS, Setting, SettingKind};
 use talentdata_core::types::OPERATIONS;
@@ -245,11 +245,16 @@ impl BaseClient {
         })
     }
 
-    fn _schema(&self, py: Python<'_>, list: ListArguments, columns: &str) -> CallResult<Py<PyAny>> {
-        let columns: ColumnTypes = columns.parse()?;
+    fn _schema(
+        &self,
+        py: Python<'_>,
+        list: ListArguments,
+        options: &Bound<'_, PyDict>,
+    ) -> CallResult<Py<PyAny>> {
+        let options = job_options(options, list.arguments)?;
         self.run(py, |client| async move {
-            let list = client.resource(list.name).with(list.arguments);
-            json(&TableSchema::of_list(&list, columns).await?)
+            let (list, columns) = (client.resource(list.name), options.table.columns);
+            json(&TableSchema::of_scan(&list, options.scan, columns).await?)
         })
     }
 

@@ -10,7 +10,6 @@ use pyo3::types::{PyCapsule, PyDict};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use talentdata_columns::arrow::{BatchReader, RecordBatches, TableOptions};
-use talentdata_columns::blocking::BATCH_ROWS;
 use talentdata_core::internal::process::lock;
 use talentdata_core::types::ListName;
 use talentdata_core::{Arguments, Result};
@@ -138,7 +137,7 @@ impl RawRows {
             None => self.mirror.records(self.list, self.as_of.as_ref())?,
         };
         self.bookmark.get_or_init(|| rows.bookmark().to_owned());
-        rows.into_batches(BATCH_ROWS, self.table.clone())
+        rows.into_batches(self.table.clone())
     }
 }
 

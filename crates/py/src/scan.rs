@@ -15,9 +15,6 @@ use std::sync::Arc;
 use talentdata_columns::arrow::{BatchReader, SchemaRef};
 use talentdata_columns::internal::session::{ReadMode, Session, Wording};
 
-/// The number of rows in a record batch: few enough for a progress bar to move about once a second.
-const ROWS: usize = 4096;
-
 /// The advice in errors of a scan.
 const HINTS: Wording = Wording {
     stopped: "closed",
@@ -47,7 +44,7 @@ impl RawScan {
     ) -> CallResult<Self> {
         let client = BaseClient::shared(client)?;
         let options = job_options(&options, list.arguments)?;
-        let session = Session::new(list.name, options.scan, options.table, ROWS, HINTS);
+        let session = Session::new(list.name, options.scan, options.table, HINTS);
         Ok(RawScan {
             client,
             session: Arc::new(session),

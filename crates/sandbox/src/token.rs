@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 /// The operation that issues tokens.
 pub(crate) const TOKEN_OPERATION: &str = "createToken";
 
-/// The only client that a sandbox accepts.
+/// The client that a sandbox accepts. Further clients of its company have a client ID that begins with this one and a
+/// hyphen, and the same secret.
 pub(crate) struct Credentials {
     pub(crate) client_id: String,
     pub(crate) client_secret: String,
@@ -46,7 +47,11 @@ pub(crate) fn issue(
     expiry: &mut HashMap<String, Instant>,
 ) -> Result<Value, Answer> {
     let (id, secret) = (&credentials.client_id, &credentials.client_secret);
-    if body["clientId"] != id.as_str() || body["clientSecret"] != secret.as_str() {
+    let given = body["clientId"]
+        .as_str()
+        .and_then(|given| given.strip_prefix(id.as_str()));
+    let is_known = given.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+    if !is_known || body["clientSecret"] != secret.as_str() {
         let message = "the credentials are not those of this sandbox";
         return Err(unauthorized(message));
     }

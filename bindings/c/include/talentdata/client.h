@@ -163,6 +163,15 @@ talentdata_error *talentdata_options_add(talentdata_options *options,
 void talentdata_options_free(talentdata_options *options);
 
 /**
+ * The version of the library that is running, such as 0.1.0; compare it with TALENTDATA_VERSION,
+ * the version of the header.
+ *
+ * Ownership: the text is a constant.
+ * Threads: any.
+ */
+talentdata_text talentdata_library_version(void);
+
+/**
  * Creates a client, without sending a request. The client starts two threads, which receive no signals.
  *
  * After a fork the client also works in the child, which gets its own threads and connections.

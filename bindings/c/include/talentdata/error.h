@@ -217,6 +217,19 @@ bool talentdata_error_is_retryable(const talentdata_error *error);
 talentdata_text talentdata_error_kind_name(talentdata_error_kind kind);
 
 /**
+ * Creates an error, with which tests of a program try how it handles one.
+ *
+ * @param kind the kind, a talentdata_error_kind
+ * @param message the message
+ * Ownership: the caller frees the result with talentdata_error_free. It is never NULL.
+ * Threads: any.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown kind, or text that is not UTF-8.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_error_new(talentdata_error_kind kind,
+                                       talentdata_text message);
+
+/**
  * Frees an error; does nothing when it is NULL.
  *
  * Ownership: `error` and every text read from it must not be used any more.

@@ -96,15 +96,6 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The version of the library that is running, such as 0.1.0; compare it with TALENTDATA_VERSION,
- * the version of the header.
- *
- * Ownership: the text is a constant.
- * Threads: any.
- */
-talentdata_text talentdata_library_version(void);
-
-/**
  * Returns the string at a path, without escapes.
  *
  * @param record the record

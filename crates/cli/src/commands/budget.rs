@@ -8,8 +8,8 @@ use talentdata_core::types::BudgetState;
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-Looks at the budget of the base URL and client ID of the settings. It sends nothing and takes no part, so it may be
-run at any time. A process that was killed is shown for ten seconds.
+Looks at the budget of the base URL and of the company (if it is not set, of the client ID) in the settings. It sends
+nothing and takes no part, so it may be run at any time. A process that was killed is shown for ten seconds.
 
 Examples:
   talentdata budget
@@ -36,8 +36,9 @@ pub(crate) fn run(args: &BudgetArgs, common: &Common) -> Result<(), Ending> {
 }
 
 fn budget_text(state: &BudgetState) -> String {
+    let company = state.company.escape_debug();
     let (Some(rate), Some(mode)) = (state.requests_per_second, &state.mode) else {
-        return "Nobody has used this budget within the last minute.\n".to_owned();
+        return format!("Nobody has used the budget of {company} within the last minute.\n");
     };
     let pause = if state.seconds_paused > 0.0 {
         format!(
@@ -49,7 +50,7 @@ fn budget_text(state: &BudgetState) -> String {
     };
     let members = state.members.len();
     let mut text = format!(
-        "Clients: {members}; all together {rate:.1} requests per second, mode {mode}, {pause}\n"
+        "Clients of {company}: {members}; all together {rate:.1} requests per second, mode {mode}, {pause}\n"
     );
     if members > 0 {
         text += "PROGRAM           HOST              WAITS FOR    PROCESS  LAST MINUTE  SECONDS SINCE SEEN\n";
@@ -91,6 +92,7 @@ mod tests {
         };
         let shown = budget_text(&BudgetState {
             store: "redis://cache.example:6379".to_owned(),
+            company: "acme\n".to_owned(),
             members: vec![member(Some("one\u{1b}")), member(None)],
             requests_per_second: Some(38.5),
             mode: Some("slots".to_owned()),
@@ -98,7 +100,7 @@ mod tests {
         });
         assert_eq!(
             shown,
-            "Clients: 2; all together 38.5 requests per second, mode slots, not paused\n\
+            "Clients of acme\\n: 2; all together 38.5 requests per second, mode slots, not paused\n\
              PROGRAM           HOST              WAITS FOR    PROCESS  LAST MINUTE  SECONDS SINCE SEEN\n\
              python3           one\\u{1b}         scan            4711           12                 0.2\n\
              python3           -                 scan            4711           12                 0.2\n"

@@ -8,7 +8,9 @@ use talentdata_core::types::ListName;
 
 /// The list and the place of the page.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  talentdata page contacts --limit 10 --offset 200")]
+#[command(
+    after_help = "The page is as the service sends it: the setting lists and the options fields, drop and hash of exports\nleave nothing out of it.\n\nExample:\n  talentdata page contacts --limit 10 --offset 200"
+)]
 pub(crate) struct PageArgs {
     /// The list
     #[arg(value_name = "RESOURCE", value_parser = resource())]

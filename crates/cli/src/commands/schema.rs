@@ -29,12 +29,10 @@ pub(crate) struct SchemaArgs {
 
 pub(crate) async fn run(args: &SchemaArgs, common: &Common) -> Result<(), Ending> {
     let arguments = arguments(args.resource, common)?;
-    let columns = options::read(&common.matches, JobKind::Schema)?
-        .table
-        .columns;
+    let options = options::read(&common.matches, JobKind::Schema)?;
     let schema = with_client(common, of_lists([args.resource]), async |client| {
         let list = client.resource(args.resource).with(arguments);
-        Ok(TableSchema::of_list(&list, columns).await?)
+        Ok(TableSchema::of_scan(&list, options.scan, options.table.columns).await?)
     });
     output::data(&schema.await?.to_json())
 }

@@ -8,6 +8,7 @@ mod endings;
 #[cfg(target_os = "linux")]
 mod memory;
 mod mirror;
+mod personal;
 mod sandbox;
 mod scripts;
 mod secrets;

@@ -129,6 +129,47 @@ fn exports_share_evenly_and_a_killed_or_stopped_one_delays_nobody() {
 }
 
 #[test]
+fn client_ids_of_one_company_share_one_budget() {
+    let server = Server::valkey();
+    let stores = [
+        "host".to_owned(),
+        format!("redis://127.0.0.1:{}", server.port),
+    ];
+    for store in stores {
+        let trial = company(1_000_000, Policy::SlidingLog, Tokens::All);
+        let ids = ["", "-second", "-third"].map(|rest| trial.sandbox.client_id().to_owned() + rest);
+        let client = |id: &str, words: &str| {
+            let mut command = trial.member(words);
+            command
+                .env("TALENTDATA_CLIENT_ID", id)
+                .env("TALENTDATA_COMPANY", "acme")
+                .env("TALENTDATA_BUDGET", &store);
+            command
+        };
+        let exports = ids.iter().flat_map(|id| [id, id]).map(|id| {
+            let mut command = client(id, "export contacts --out -");
+            command.stdout(Stdio::null()).spawn().unwrap()
+        });
+        let mut exports: Vec<Child> = exports.collect();
+        let state = || run(&mut client(&ids[1], "budget --json")).json();
+        wait_until(&mut exports[0], || {
+            let members = state()["members"].as_array().unwrap().clone();
+            members.len() == 6
+                && members
+                    .iter()
+                    .all(|one| one["sent_last_minute"].as_u64() > Some(5))
+        });
+        assert_eq!(state()["company"], "acme");
+        assert_eq!(trial.sandbox.stats().limited, 0);
+        exports.into_iter().for_each(end);
+        // The token of a client ID is of no use to another one.
+        let tokens = names(&trial.path("talentdata"));
+        let tokens = tokens.iter().filter(|name| name.starts_with("token-"));
+        assert_eq!(tokens.count(), 3);
+    }
+}
+
+#[test]
 fn the_budget_is_shown_while_it_is_used_and_afterwards() {
     let company = company(1_000_000, Policy::SlidingLog, Tokens::All);
     let run_member = |words: &str| run(&mut company.member(words));
@@ -148,7 +189,13 @@ fn the_budget_is_shown_while_it_is_used_and_afterwards() {
     assert!(members[0]["sent_last_minute"].as_u64() >= Some(5));
     assert!(state["requests_per_second"].as_f64() > Some(30.0));
     let shown = run_member("budget").stdout;
-    assert!(shown.starts_with("Clients: 1; all together "), "{shown}");
+    assert!(
+        shown.starts_with(&format!(
+            "Clients of {}: 1; all together ",
+            company.sandbox.client_id()
+        )),
+        "{shown}"
+    );
     let line = shown.lines().nth(2).unwrap();
     assert!(
         line.starts_with("talentdata ") && line.contains(&scan.id().to_string()),

@@ -3,6 +3,7 @@
 use super::schema::{ColumnTypes, TableOptions, TableSchema};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use talentdata_core::scan::AlteredFields;
 use talentdata_core::types::ListName;
 use talentdata_core::{List, RawRecord, Result, ScanOptions};
 
@@ -11,8 +12,8 @@ pub(crate) struct Sample {
     resource: ListName,
     /// The types of columns that are inferred.
     columns: ColumnTypes,
-    /// See [`TableOptions::left_out`].
-    left_out: Vec<&'static str>,
+    /// See [`TableOptions::altered`].
+    altered: AlteredFields,
     /// Given or decided.
     schema: Option<Arc<TableSchema>>,
     seen: SampleSize,
@@ -24,7 +25,7 @@ impl Sample {
         Sample {
             resource,
             columns: options.columns,
-            left_out: options.left_out.clone(),
+            altered: options.altered.clone(),
             schema: options.columns_given().cloned(),
             seen: SampleSize::default(),
             waiting: VecDeque::new(),
@@ -50,7 +51,7 @@ impl Sample {
     pub(crate) fn decide(&mut self) -> Arc<TableSchema> {
         let decided = self.schema.get_or_insert_with(|| {
             let schema = TableSchema::infer(self.resource, &self.waiting, self.columns);
-            Arc::new(schema.without(&self.left_out))
+            Arc::new(schema.altered(&self.altered))
         });
         Arc::clone(decided)
     }
@@ -120,9 +121,21 @@ impl TableSchema {
     /// # Errors
     /// The errors of a scan.
     pub async fn of_list<T>(list: &List<T>, columns: ColumnTypes) -> Result<Self> {
-        let options = ScanOptions::default().with_limit(Self::SAMPLE as u64);
-        let mut scan = list.raw().scan(options);
-        let options = TableOptions::default().with_columns(columns);
+        Self::of_scan(list, ScanOptions::default(), columns).await
+    }
+
+    /// Decides the columns that an export of a list would have with these options, from its first records.
+    ///
+    /// # Errors
+    /// The errors of a scan.
+    pub async fn of_scan<T>(
+        list: &List<T>,
+        options: ScanOptions,
+        columns: ColumnTypes,
+    ) -> Result<Self> {
+        let mut scan = list.raw().scan(options.with_limit(Self::SAMPLE as u64));
+        let mut options = TableOptions::default().with_columns(columns);
+        options.altered = scan.altered().clone();
         let mut sample = Sample::new(list.resource(), &options);
         while sample.schema().is_none()
             && let Some(batch) = scan.next_batch().await

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use talentdata_core::internal::choice;
+use talentdata_core::scan::AlteredFields;
 
 /// The name of the last column, which holds what has no other place.
 pub const EXTRA: &str = "_extra";
@@ -29,7 +30,7 @@ pub(super) const ABSENT: &str = "_absent";
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(expecting = "an object as `talentdata schema` prints it")]
+#[serde(expecting = "the JSON object of a schema")]
 pub struct TableSchema {
     /// The version of the JSON form.
     #[serde(rename = "talentdata_schema")]
@@ -171,11 +172,14 @@ impl TableSchema {
         }
     }
 
-    /// Returns the columns without those of these fields.
+    /// Returns the columns of records whose fields are altered: none for those that are left out, and text for digests.
     #[must_use]
-    pub fn without(mut self, left_out: &[&str]) -> Self {
+    pub fn altered(mut self, altered: &AlteredFields) -> Self {
         self.fields
-            .retain(|column| !left_out.contains(&column.name.as_str()));
+            .retain(|column| !altered.left_out.contains(&column.name.as_str()));
+        for steps in &altered.hashed {
+            hash_columns(&mut self.fields, steps);
+        }
         self
     }
 
@@ -198,6 +202,24 @@ impl TableSchema {
             }
         }
         self
+    }
+}
+
+/// Makes text of the column to which these steps lead, if there is one.
+fn hash_columns(columns: &mut [Column], steps: &[String]) {
+    if let Some((name, rest)) = steps.split_first()
+        && let Some(column) = columns.iter_mut().find(|column| column.name == *name)
+    {
+        hash_column(&mut column.kind, rest);
+    }
+}
+
+fn hash_column(kind: &mut ColumnKind, steps: &[String]) {
+    match (kind, steps) {
+        (kind, []) => *kind = ColumnKind::Text,
+        (ColumnKind::Struct { fields }, steps) => hash_columns(fields, steps),
+        (ColumnKind::List { items }, [step, rest @ ..]) if step == "*" => hash_column(items, rest),
+        _ => {}
     }
 }
 
@@ -269,7 +291,7 @@ pub enum NewFieldPolicy {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TableOptions {
     /// The types of columns that are inferred.
@@ -281,8 +303,24 @@ pub struct TableOptions {
     pub known: Option<Arc<TableSchema>>,
     /// The policy for fields without a column, and for values that do not fit their column.
     pub on_new: NewFieldPolicy,
-    /// Documented fields that get no column, because the scan leaves them out.
-    pub left_out: Vec<&'static str>,
+    /// The fields that get no column or one of text, because the scan leaves them out or hashes them.
+    pub altered: AlteredFields,
+    /// The number of rows of a record batch. Batches have fewer if their rows are large. Files have their own sizes.
+    pub batch_rows: usize,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        TableOptions {
+            columns: ColumnTypes::default(),
+            schema: None,
+            known: None,
+            on_new: NewFieldPolicy::default(),
+            altered: AlteredFields::default(),
+            // Large enough for columnar work, and few enough for a progress bar to move about once a second.
+            batch_rows: 4096,
+        }
+    }
 }
 
 impl TableOptions {
@@ -301,6 +339,12 @@ impl TableOptions {
     /// Sets [`on_new`](Self::on_new).
     pub fn with_on_new(mut self, on_new: NewFieldPolicy) -> Self {
         self.on_new = on_new;
+        self
+    }
+
+    /// Sets [`batch_rows`](Self::batch_rows).
+    pub fn with_batch_rows(mut self, rows: usize) -> Self {
+        self.batch_rows = rows;
         self
     }
 }

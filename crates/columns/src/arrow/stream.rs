@@ -31,10 +31,10 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    pub(super) fn new(resource: ListName, table: &TableOptions, rows: usize) -> Self {
+    pub(super) fn new(resource: ListName, table: &TableOptions) -> Self {
         Batches {
             sample: Sample::new(resource, table),
-            rows,
+            rows: table.batch_rows,
             builder: None,
             on_new: table.on_new,
             checker: Checker::given(table),
@@ -86,9 +86,7 @@ impl Batches {
                 self.sample.take();
                 break;
             }
-            let batch = builder.append(&record);
-            checker.after_row(&record, builder.has_extra());
-            if let Some(batch) = batch {
+            if let Some(batch) = builder.append(&record, Some(checker)) {
                 return Poll::Ready(Some(batch));
             }
         }
@@ -127,7 +125,7 @@ impl Batches {
 /// # let client = settings.build()?;
 /// use talentdata_columns::arrow::{BatchScan, TableOptions};
 ///
-/// let mut batches = BatchScan::new(client.contacts().list(), TableOptions::default(), 100);
+/// let mut batches = BatchScan::new(client.contacts().list(), TableOptions::default());
 /// let mut rows = 0;
 /// while let Some(batch) = batches.next().await {
 ///     rows += batch?.num_rows();
@@ -145,12 +143,12 @@ pub struct BatchScan {
 }
 
 impl BatchScan {
-    /// Turns the records of a scan that were not yet taken into batches of `rows` rows, or fewer if they are large.
-    pub fn new<T>(scan: Scan<T>, mut table: TableOptions, rows: usize) -> Self {
+    /// Turns the records of a scan that were not yet taken into batches.
+    pub fn new<T>(scan: Scan<T>, mut table: TableOptions) -> Self {
         let mut scan = scan.into_raw();
-        table.left_out = scan.left_out().to_vec();
+        table.altered = scan.altered().clone();
         BatchScan {
-            batches: Batches::new(scan.resource(), &table, rows),
+            batches: Batches::new(scan.resource(), &table),
             unproven: Some(scan.take_unproven().unwrap_or(Unproven::Fail)),
             scan,
         }
@@ -176,7 +174,7 @@ impl BatchScan {
     /// # let client = settings.build()?;
     /// use talentdata_columns::arrow::{BatchScan, TableOptions};
     ///
-    /// let mut batches = BatchScan::new(client.contacts().list(), TableOptions::default(), 100);
+    /// let mut batches = BatchScan::new(client.contacts().list(), TableOptions::default());
     /// let schema = batches.schema().await?;
     /// assert_eq!(schema.field(0).name(), "id");
     /// # Ok(())
@@ -225,7 +223,8 @@ impl BatchScan {
 
     /// Ends a list that has no more batches.
     fn conclude(&mut self) -> Result<()> {
-        let warn = |warning| tracing::warn!("{warning}");
+        let list = self.scan.resource().name();
+        let warn = |warning| tracing::warn!(list, "{warning}");
         let end = self.unproven.take();
         end.map_or(Ok(()), |unproven| {
             unproven.conclude(&self.receipt(), Unproven::ADVICE, warn)
@@ -279,7 +278,7 @@ impl Stream for BatchScan {
 ///
 /// let records = RawRecord::parse_all(&[r#"{"id":"p-1"}"#, r#"{"id":"p-2","open":true}"#])?;
 /// let records = records.into_iter().map(Ok);
-/// let batches = RecordBatches::new(ListName::Pools, &TableOptions::default(), 100, records)?;
+/// let batches = RecordBatches::new(ListName::Pools, &TableOptions::default(), records)?;
 /// let rows: Vec<usize> = batches.map(|batch| batch.map(|batch| batch.num_rows())).collect::<Result<_, _>>()?;
 /// assert_eq!(rows, [2]);
 /// # Ok(())
@@ -292,18 +291,17 @@ pub struct RecordBatches {
 }
 
 impl RecordBatches {
-    /// Makes batches of `rows` rows, or fewer if they are large. Reads the first records if no schema is given.
+    /// Makes batches. Reads the first records if no schema is given.
     ///
     /// # Errors
     /// The first error of the records, if none comes before it; `InvalidArgument` for a schema of another list.
     pub fn new(
         resource: ListName,
         table: &TableOptions,
-        rows: usize,
         records: impl Iterator<Item = Result<RawRecord>> + Send + 'static,
     ) -> Result<Self> {
         let mut records: Box<dyn Iterator<Item = _> + Send> = Box::new(records);
-        let mut batches = Batches::new(resource, table, rows);
+        let mut batches = Batches::new(resource, table);
         let schema = loop {
             match batches.builder()? {
                 Some(builder) => break builder.schema(),

@@ -96,7 +96,7 @@ pub(super) fn key(export: &Export, config: Option<&Config>) -> Value {
         // Each client has its own lists at the same address. It is not a secret.
         "client_id": config.and_then(Config::client_id),
         "base_url": config.map(|config| config.base_url().to_string()),
-        "parameters": scan.recorded(shape),
+        "parameters": config.and_then(|config| scan.identity(shape, config).ok()),
         "columns": has_columns.then_some(table.columns),
         "schema": schema_hash.map(|hash| hash.to_string()),
         "on_new_field": (has_columns || schema.is_some()).then_some(table.on_new),

@@ -80,7 +80,7 @@ impl Output {
     fn encoder(&self, name: String, writer: impl Write + Send + 'static) -> Encoder {
         let export = &self.export;
         let mut table = export.table.clone();
-        table.left_out = export.scan.left_out(export.resource.shape());
+        table.altered = export.scan.altered(export.resource.shape());
         Encoder::new(export.format, export.resource, &table, name, writer)
     }
 

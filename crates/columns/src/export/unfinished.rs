@@ -3,15 +3,16 @@
 use super::Export;
 use super::checkpoint::{Checkpoint, Resumable, key};
 use super::kept::{KeptDecision, WaysOut, decide};
+use super::mode::{FileMode, private, set_final_mode};
 use super::work::{AppendFile, DATA, Found, IDS, OUTPUT, WorkDirectory, damaged};
 use crate::arrow::Counts;
 use crate::digest::RecordsDigest;
 use crate::format::Format;
 use crate::paths::{IoContext, directory_of, sync_directory};
 use blake3::Hasher;
-use std::fs::{self, File};
-use std::io::{self, BufRead, Read};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{BufRead, Read};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use talentdata_core::scan::{Batch, Receipt, Resume};
 use talentdata_core::{Config, ErrorKind, RawRecord, Result};
@@ -28,6 +29,8 @@ pub(super) struct ResumableFile {
     pub(super) work: WorkDirectory,
     /// True if the records themselves are the output.
     is_plain: bool,
+    /// The permissions of a new file.
+    mode: FileMode,
     /// True if the export can be resumed, because a scan delivers its records.
     is_resumable: bool,
     /// The content of the next checkpoint.
@@ -71,6 +74,7 @@ impl ResumableFile {
             path,
             work,
             is_plain: export.format == Format::Jsonl,
+            mode: export.mode,
             is_resumable: config.is_some(),
             checkpoint: Checkpoint {
                 key: key(export, config),
@@ -153,7 +157,7 @@ impl ResumableFile {
             None => "kept records were discarded".to_owned(),
         };
         let restarted = format!("the export began again, and {what}: {why}");
-        tracing::warn!("{}: {restarted}", self.path.display());
+        tracing::warn!(path = %self.path.display(), "{restarted}");
         self.checkpoint.restarted = Some(restarted);
     }
 
@@ -165,7 +169,11 @@ impl ResumableFile {
         // An export that was killed leaves this file.
         self.work.remove_file(OUTPUT)?;
         let path = self.work.file(OUTPUT);
-        let output = File::create_new(&path).at("create", &path)?;
+        let output = private()
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .at("create", &path)?;
         let files = self.files()?;
         let data = files.data.path.clone();
         let kept = files.data.kept().at("read", &data)?.split(SEPARATOR);
@@ -235,7 +243,7 @@ impl ResumableFile {
             (Some(output), Some(encoded)) => (OUTPUT, output, encoded),
             _ => (DATA, data.handle()?, data.hasher.clone()),
         };
-        let ready = set_final_mode(&file, &self.path).and_then(|()| file.sync_all());
+        let ready = set_final_mode(&file, &self.path, self.mode).and_then(|()| file.sync_all());
         ready.at("write", &self.work.file(name))?;
         self.work.publish(name, &file, &self.path)?;
         self.is_finished = true;
@@ -271,25 +279,4 @@ impl ResumableFile {
             Err(error) => format!("nothing can be resumed, and {}", error.message()),
         }
     }
-}
-
-/// Gives the finished file the permissions of the file that it replaces. If it replaces none, it keeps the permissions
-/// that the umask allowed.
-fn set_final_mode(file: &File, target: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let bits = |found: &fs::Metadata| found.permissions().mode() & 0o777;
-        let replaced = match fs::symlink_metadata(target) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // An unknown mode is an error. The new file might otherwise be readable for more users than the old one.
-            found => Some(found?),
-        };
-        if let Some(wanted) = replaced.filter(fs::Metadata::is_file).as_ref().map(bits)
-            && bits(&file.metadata()?) != wanted
-        {
-            file.set_permissions(fs::Permissions::from_mode(wanted))?;
-        }
-    }
-    Ok(())
 }

@@ -6,6 +6,7 @@
 //! the files that belong to it. Any other directory is refused and not modified.
 
 use super::checkpoint::{Checkpoint, MARK, MAX_BYTES, Resumable, SyncedPrefix};
+use super::mode::private;
 use crate::paths::{IoContext, begin_of, directory_of, part_of, sync_directory};
 use blake3::Hasher;
 use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
@@ -70,7 +71,7 @@ impl WorkDirectory {
                 // If the directory is not ours, no file is created in it.
                 look_into(&path)?;
             }
-            let file = match File::options().append(true).create(true).open(&name) {
+            let file = match private().append(true).create(true).open(&name) {
                 // The previous export has just removed the directory.
                 Err(error) if error.kind() == NotFound => continue,
                 // This removes the directory only if it is empty.
@@ -124,7 +125,7 @@ impl WorkDirectory {
         self.remove_file(NEXT)?;
         let (path, next) = (self.file(CHECKPOINT), self.file(NEXT));
         let write = || {
-            let mut file = File::create_new(&next)?;
+            let mut file = private().write(true).create_new(true).open(&next)?;
             file.write_all(&checkpoint.to_bytes()?)?;
             file.sync_all()?;
             fs::rename(&next, &path)
@@ -214,7 +215,7 @@ impl AppendFile {
     /// # Errors
     /// `Mismatch` if the file is missing or was changed; `Io` if the system refuses.
     pub(super) fn open(path: PathBuf, kept: Option<&SyncedPrefix>) -> Result<Self> {
-        let mut options = File::options();
+        let mut options = private();
         options.write(true).create_new(kept.is_none());
         let file = match options.open(&path) {
             Err(error) if error.kind() == NotFound && kept.is_some() => {
@@ -418,7 +419,8 @@ fn take_lock(file: &File, output: &Path) -> Result<()> {
     let has_no_locks = false;
     // Some file systems without locks report one of these kinds instead.
     if has_no_locks || [Unsupported, InvalidInput].contains(&error.kind()) {
-        tracing::warn!("no locks here: a second export to the same path would not be noticed");
+        let path = output.display();
+        tracing::warn!(%path, "no locks here: a second export to the same path would not be noticed");
         return Ok(());
     }
     Err(error).at("lock", &part_of(output).join(LOCK))

@@ -20,7 +20,12 @@ const HINTS: Wording = Wording {
 /// Returns a session that has received this number of records, and no more will come.
 fn session(records: usize) -> Session {
     let (options, table) = (ScanOptions::default(), TableOptions::default());
-    let session = Session::new(ListName::Contacts, options, table, 10, HINTS);
+    let session = Session::new(
+        ListName::Contacts,
+        options,
+        table.with_batch_rows(10),
+        HINTS,
+    );
     {
         let mut buffer = session.buffer();
         buffer.received.records = records as u64;

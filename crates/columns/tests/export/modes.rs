@@ -5,7 +5,7 @@ use super::{PLAIN_AND_ENCODED, Service, export, names, place, run_pages, watch};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use talentdata_columns::export::Format;
+use talentdata_columns::export::{FileMode, Format};
 
 fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
@@ -52,14 +52,14 @@ async fn a_file_that_is_closed_while_the_export_runs_stays_closed() {
 }
 
 #[tokio::test]
-async fn a_new_file_has_the_mode_that_the_umask_gives() {
+async fn a_new_file_is_its_owners_alone_whatever_the_umask() {
     act_as_child().await;
     let service = Service::start(100);
     for format in PLAIN_AND_ENCODED {
-        for umask in [0o077, 0o027, 0o022, 0o000] {
+        for umask in [0o077, 0o022, 0o000] {
             let (_directory, path) = place();
             // One that is replaced does not go by it.
-            for wanted in [0o666 & !umask, 0o660] {
+            for wanted in [0o600, 0o660] {
                 let limits = format!("umask {umask:03o};");
                 let mut child = service.child(&limits, &export(format, &path));
                 assert!(child.wait().unwrap().success());
@@ -67,5 +67,29 @@ async fn a_new_file_has_the_mode_that_the_umask_gives() {
                 older(&path, 0o660);
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn files_are_their_owners_alone_until_they_have_the_mode_that_is_set() {
+    let service = Service::start(300);
+    for format in PLAIN_AND_ENCODED {
+        let (directory, path) = place();
+        let export = export(format, &path).with_mode("0644".parse().unwrap());
+        let receipt = watch(&export, &service.client, |_| {
+            for entry in fs::read_dir(directory.path().join("out.part")).unwrap() {
+                let found = entry.unwrap().path();
+                assert_eq!(mode(&found), 0o600, "{}", found.display());
+            }
+        });
+        receipt.await.unwrap();
+        assert_eq!(mode(&path), 0o644, "{format}");
+    }
+}
+
+#[test]
+fn a_mode_that_its_owner_cannot_use_is_refused() {
+    for wrong in ["", "640x", "0440", "1777", "888", "+600", "00600"] {
+        assert!(wrong.parse::<FileMode>().is_err(), "{wrong}");
     }
 }

@@ -16,7 +16,7 @@ use talentdata_core::{ErrorKind, RawRecord, Result, ScanOptions, blocking};
 use tokio::runtime::Builder;
 
 fn batches<T>(scan: talentdata_core::Scan<T>, rows: usize) -> BatchScan {
-    BatchScan::new(scan, TableOptions::default(), rows)
+    BatchScan::new(scan, TableOptions::default().with_batch_rows(rows))
 }
 
 /// The service writes some doubles with 17 digits, also within structs; of contacts, only what appears late is in `_extra`.
@@ -174,7 +174,7 @@ fn what_is_printed_of_a_reader_shows_no_record() {
     scan.next_record().unwrap();
     let table = TableOptions::default();
     let again = std::iter::once(Ok(first.clone()));
-    let rows = RecordBatches::new(ListName::Contacts, &table, 10, again).unwrap();
+    let rows = RecordBatches::new(ListName::Contacts, &table, again).unwrap();
     let printed = format!("{records:?} {scan:?} {rows:?} {:?}", scan.batches().err());
     assert!(!printed.contains(first.id().unwrap()), "{printed}");
     assert!(

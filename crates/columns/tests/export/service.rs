@@ -100,7 +100,7 @@ pub(crate) fn client(base_url: &str, id: &str, secret: &str) -> Client {
 const CHILD: &str = "TALENTDATA_TEST_EXPORT_CHILD";
 
 /// The test that children run.
-const ENTRY: &str = "modes::a_new_file_has_the_mode_that_the_umask_gives";
+const ENTRY: &str = "modes::a_new_file_is_its_owners_alone_whatever_the_umask";
 
 /// Runs the child's export, if this process is one; prints the receipt or the error.
 pub(crate) async fn act_as_child() {

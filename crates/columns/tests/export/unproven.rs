@@ -92,7 +92,7 @@ fn connect_blocking(service: &Sandbox) -> blocking::Client {
 /// Reads batches to their end: the rows, how they ended, and the receipt.
 async fn read(service: &Sandbox, options: ScanOptions) -> (u64, Option<Error>, Receipt) {
     let scan = connect(service).contacts().scan(options);
-    let mut scan = BatchScan::new(scan, TableOptions::default(), 100);
+    let mut scan = BatchScan::new(scan, TableOptions::default().with_batch_rows(100));
     let (mut rows, mut failed) = (0, None);
     while let Some(batch) = scan.next().await {
         assert!(failed.is_none(), "nothing comes behind an error");

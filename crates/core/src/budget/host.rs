@@ -255,6 +255,7 @@ pub(super) fn look(options: &BudgetOptions) -> io::Result<BudgetState> {
     let paused_until = gate.map_or(now, |gate| gate.paused_until());
     Ok(BudgetState {
         store: options.store.to_string(),
+        company: options.company[1].clone(),
         members: gate.map_or_else(Vec::new, |gate| gate.members(now)),
         requests_per_second: gate.map(|gate| gate.rate()),
         mode: gate.map(|gate| gate.mode().to_owned()),

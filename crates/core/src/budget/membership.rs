@@ -17,7 +17,7 @@ const MAX_PROGRAM: usize = 40;
 const MAX_HOST: usize = 64;
 
 /// Returns the name that all clients of a company share. With `boot_of_host`, the name is valid for one boot of one
-/// host. Neither the address of the service nor the client ID can be derived from the name.
+/// host. Neither the address of the service, the client ID nor the company can be derived from the name.
 pub(crate) fn company_key(company: &[String; 2], boot_of_host: Option<&str>) -> String {
     let mut hash = blake3::Hasher::new();
     absorb(&mut hash, boot_of_host);
@@ -106,6 +106,8 @@ pub struct BudgetStats {
 pub struct BudgetState {
     /// The place of the budget.
     pub store: String,
+    /// The name under which clients share the budget: the setting `company`, otherwise the client ID.
+    pub company: String,
     /// The clients that were seen within the last ten seconds. The client with the most requests is the first.
     pub members: Vec<MemberStats>,
     /// The number of requests per second at which all clients together aim; null if no client used the budget lately.
@@ -168,7 +170,7 @@ impl SharingStatus {
         stats.unreachable_reason = Some(reason.to_owned());
         drop(status);
         if is_new {
-            tracing::warn!("the shared budget cannot be reached: {reason}");
+            tracing::warn!(reason, "the shared budget cannot be reached");
         }
     }
 

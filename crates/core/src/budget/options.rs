@@ -9,7 +9,7 @@ pub const REQUESTS_PER_SECOND: u32 = 40;
 /// The budget that one client asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BudgetOptions {
-    /// The texts that name the company: the address of the service and the client ID.
+    /// The texts that name the company: the address of the service, and the setting `company` or the client ID.
     pub(crate) company: [String; 2],
     /// The store of the budget.
     pub(crate) store: BudgetStore,

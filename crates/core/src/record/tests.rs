@@ -20,7 +20,7 @@ fn a_record_is_told_by_its_id_else_by_all_of_it() {
     let rows = r#"{"id":"a","x":1},{"x":1,"id":2},{"x":{"id":3}},{"x":1,"id":"b","id":"c"},{"id":"d","i\u0064":"e"},{"id":null,"x":1},{"id":""},{"id":{}},{"id":"2"},{"id":"\u0061"}"#;
     let pagination = r#"{"total":10,"limit":10,"offset":0,"hasMore":false}"#;
     let body = format!("\u{feff}{{\"rows\":[{rows}],\"pagination\":{pagination}}}");
-    let page = Page::read(&Response::of_json(body), None, 0).unwrap();
+    let page = Page::read(&Response::of_json(body), None, 0, false).unwrap();
     let key = IdentityKey::random();
     let records = page.records.iter();
     let found: Vec<_> = records.map(|record| record.identity(&key)).collect();
@@ -72,7 +72,7 @@ fn names_and_texts_without_a_meaning_stay_as_they_are_written() {
     let json = r#"{"\ud800":1,"\ud800":2,"a":"\udc00","b":"\ud83d\ude00"}"#;
     let record = RawRecord::parse(json).unwrap();
     let members = record.members();
-    let names: Vec<_> = json::by_name(&members).into_iter().collect();
+    let names: Vec<_> = json::by_name(members);
     assert_eq!(names[0], (r"\ud800".into(), "2"));
     assert_eq!(json::decoded(names[1].1), None);
     assert_eq!(json::decoded(names[2].1).unwrap(), "😀");

@@ -19,6 +19,8 @@ pub(crate) struct Call {
     pub(crate) claim: Option<MemoryClaim>,
     /// The number of records to request in a page, if it may be reduced.
     pub(crate) size: Option<PageRequest>,
+    /// True if no error quotes the records of the response.
+    pub(crate) hides_records: bool,
     /// The address to which the service has redirected the call, within its origin.
     pub(super) redirected: Option<Url>,
     /// The number of redirects so far.
@@ -37,6 +39,7 @@ impl Call {
             offset: None,
             claim: None,
             size: None,
+            hides_records: false,
             redirected: None,
             redirects: 0,
         })

@@ -14,7 +14,7 @@ use crate::budget::BudgetStats;
 use crate::budget::{Endpoint, PriorityClass};
 use crate::clock;
 use crate::error::{Error, ErrorKind, Result, Scrubber};
-use crate::settings::{Config, Priority};
+use crate::settings::{Config, ErrorBodies, Priority};
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Request};
@@ -290,11 +290,13 @@ impl Service {
         outcome.map_err(|error| {
             let said = response.said();
             // A response of the token endpoint may contain a token, regardless of its status.
-            let shows_body = operation != CREATE_TOKEN.id;
-            let said = if shows_body {
-                said
-            } else {
-                without_tokens(&said)
+            let shows_body = operation != CREATE_TOKEN.id
+                && self.config.error_bodies == ErrorBodies::Excerpt
+                && !(call.hides_records && response.status.is_success());
+            let said = match self.config.error_bodies {
+                ErrorBodies::None => String::new(),
+                ErrorBodies::Excerpt if shows_body => said,
+                ErrorBodies::Excerpt => without_tokens(&said),
             };
             let body = shows_body.then(|| scrubber.snippet(&response.body));
             let id = response.header("x-request-id").map(str::to_owned);

@@ -25,4 +25,8 @@ pub(crate) struct ScanCalls {
     pub(crate) stats: Mutex<CallStats>,
     /// The offset of the page that the scan needs next, which therefore does not wait for memory.
     pub(crate) needed: watch::Sender<Option<u64>>,
+    /// True if errors must not quote records.
+    pub(crate) hides_records: bool,
+    /// True if errors must not name the `id` of a record.
+    pub(crate) hides_ids: bool,
 }

@@ -83,7 +83,7 @@ impl SchemaDifferences {
     /// Logs a warning if there are differences.
     pub fn log(&self, list: &str) {
         if let Some(summary) = self.summary() {
-            tracing::warn!("{list}: {summary}");
+            tracing::warn!(list, "{list}: {summary}");
         }
     }
 }

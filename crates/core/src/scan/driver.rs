@@ -45,6 +45,9 @@ pub(super) struct Driver {
     /// The key of the records in a response, once it is known.
     records_key: Option<String>,
     identity_key: IdentityKey,
+    /// The key with which identities are hashed. Where `id` is hashed, it is not the one that is stored, from which ids
+    /// could be guessed.
+    secret_key: IdentityKey,
 }
 
 impl Driver {
@@ -74,6 +77,7 @@ impl Driver {
             started: clock::now(),
             records_key: resource.shape().record_key.map(str::to_owned),
             identity_key,
+            secret_key: identity_key,
             options,
         }
     }
@@ -93,7 +97,15 @@ impl Driver {
         check_limit(self.resource, "page_size", self.options.page_size)?;
         let shape = self.resource.shape();
         self.options.check(shape)?;
-        let mut policy = FieldPolicy::new(&self.options)?;
+        let mut policy = FieldPolicy::with_key(&self.options, &self.service.config)?;
+        self.calls = Arc::new(ScanCalls {
+            hides_records: !policy.is_empty(),
+            hides_ids: policy.key_of_id().is_some(),
+            ..ScanCalls::default()
+        });
+        if let Some(key) = policy.key_of_id() {
+            self.secret_key = self.identity_key.derived(|scan| key.of_identities(scan));
+        }
         if self.options.is_typed {
             policy.check_typed(shape)?;
         }
@@ -149,7 +161,7 @@ impl Driver {
 
     fn fetch(&mut self, request: u64, wanted: Wanted) {
         let (service, resource) = (Arc::clone(&self.service), self.resource);
-        let (key, identity_key) = (self.records_key.clone(), self.identity_key);
+        let (key, identity_key) = (self.records_key.clone(), self.secret_key);
         let calls = Arc::clone(&self.calls);
         let offset = wanted.offset;
         let most = resource.shape().max_limit.unwrap_or(u64::MAX);

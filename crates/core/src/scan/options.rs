@@ -1,10 +1,8 @@
 //! The options of a scan.
 
 use super::position::Resume;
-use super::receipt::Receipt;
 use super::unproven::Unproven;
 use crate::arguments::Arguments;
-use talentdata_types::ListName;
 
 /// The options of a scan.
 ///
@@ -36,8 +34,11 @@ pub struct ScanOptions {
     /// The only fields to keep beside `id`, by name or JSON pointer, with `*` for the items of an array: `email`,
     /// `/languages/*/level`. The others are gone before a record is delivered or written. Default: all fields.
     pub fields: Vec<String>,
-    /// The fields to leave out, in the same form, without those of `id`. Not together with `fields`.
+    /// The fields to leave out, in the same form, without those of `id`. They precede `fields` and `hash`.
     pub drop: Vec<String>,
+    /// The fields in whose place a digest is delivered, in the same form; `null` stays null. With `fields`, they are kept as
+    /// well. The setting `hash_key` has the key.
+    pub hash: Vec<String>,
     /// True if records are read as a type.
     pub(crate) is_typed: bool,
     /// The action at the end of a list whose completeness is not proven. By default record batches fail, and readers of
@@ -82,18 +83,15 @@ impl ScanOptions {
         self
     }
 
+    /// Sets [`hash`](Self::hash).
+    pub fn with_hash(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.hash = names.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// Sets [`unproven`](Self::unproven).
     pub fn with_unproven(mut self, unproven: Unproven) -> Self {
         self.unproven = Some(unproven);
         self
-    }
-
-    /// Returns the receipt of a scan that has done nothing yet.
-    pub fn receipt(&self, resource: ListName) -> Receipt {
-        Receipt {
-            resource: resource.name().to_owned(),
-            parameters: self.recorded(resource.shape()),
-            ..Receipt::default()
-        }
     }
 }

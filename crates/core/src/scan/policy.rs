@@ -1,71 +1,118 @@
 //! Which fields of records a scan lets through. Nothing behind its pages sees the others.
 
 use super::options::ScanOptions;
+use super::receipt::Receipt;
 use crate::error::{Error, Result};
+use crate::hash::HashKey;
 use crate::json;
 use crate::page::Page;
 use crate::record::RawRecord;
+use crate::settings::Config;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use talentdata_types::ListShape;
+use talentdata_types::{ListName, ListShape};
 
 /// The step of a pointer that stands for every item of an array.
 const ITEMS: &str = "*";
 
-/// The steps of a pointer, their escapes resolved.
-type Steps = Vec<String>;
+/// The fate of a field that an option names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It is one of the only fields to keep.
+    Keep,
+    /// It is left out.
+    Drop,
+    /// A digest takes the place of its value.
+    Hash,
+}
 
-/// The fields to keep, or those to drop.
+impl Fate {
+    /// Each fate, and the name of its option.
+    const ALL: [(Fate, &str); 3] = [
+        (Fate::Keep, "fields"),
+        (Fate::Drop, "drop"),
+        (Fate::Hash, "hash"),
+    ];
+
+    /// Returns the option that names such fields.
+    fn option(self) -> &'static str {
+        let mut all = Fate::ALL.iter();
+        all.find(|(fate, _)| *fate == self)
+            .map_or("", |(_, option)| option)
+    }
+}
+
+/// A field, or a part of one, that an option names.
+#[derive(Debug)]
+struct Pointer {
+    fate: Fate,
+    /// The name as the caller has written it.
+    name: String,
+    /// The steps of the pointer, their escapes resolved.
+    steps: Vec<String>,
+    /// True if a record had it.
+    matched: bool,
+}
+
+/// The fields to keep, to drop and to hash.
 #[derive(Debug, Default)]
 pub(super) struct FieldPolicy {
-    /// True if only these fields are kept, false if all but these are.
+    /// True if only named fields are kept.
     keeps: bool,
-    /// The fields as the caller has named them.
-    names: Vec<String>,
-    steps: Vec<Steps>,
-    /// True for each of them that a record had.
-    matched: Vec<bool>,
+    pointers: Vec<Pointer>,
+    /// The key of the digests. `None` if nothing is hashed, or nothing is applied.
+    key: Option<HashKey>,
 }
 
 impl FieldPolicy {
-    /// Creates the policy of a scan.
+    /// Creates the policy of a scan, which is only looked at.
     ///
     /// # Errors
-    /// `InvalidArgument` if both `fields` and `drop` are set, for what is neither a name nor a pointer, and for `id` in `drop`.
-    pub(super) fn new(options: &ScanOptions) -> Result<Self> {
-        let (keeps, option, names) = match (options.fields.is_empty(), options.drop.is_empty()) {
-            (false, false) => {
-                let message =
-                    "fields, drop: set one of them: the fields to keep, or those to leave out";
-                return Err(Error::invalid(message));
+    /// `InvalidArgument` for what is neither a name nor a pointer, and for `id` in `drop`.
+    fn new(options: &ScanOptions) -> Result<Self> {
+        let keeps = !options.fields.is_empty();
+        let mut pointers = Vec::new();
+        for (fate, option) in Fate::ALL {
+            for name in options.named(fate) {
+                pointers.push(Pointer {
+                    fate,
+                    name: name.clone(),
+                    steps: steps(option, name)?,
+                    matched: false,
+                });
             }
-            (false, true) => (true, "fields", &options.fields),
-            (true, _) => (false, "drop", &options.drop),
-        };
-        let steps: Vec<Steps> = names
-            .iter()
-            .map(|name| steps(option, name))
-            .collect::<Result<_>>()?;
-        if !keeps
-            && steps
-                .iter()
-                .any(|steps| steps.first().is_some_and(|name| name == "id"))
-        {
-            let message =
-                "drop: id cannot be left out, because it tells records apart; leave it out of drop";
+        }
+        let mut dropped = pointers.iter().filter(|one| one.fate == Fate::Drop);
+        if dropped.any(|one| one.steps.first().is_some_and(|name| name == "id")) {
+            let message = "drop: id cannot be left out, because it tells records apart; leave it out of drop, or name it in hash";
             return Err(Error::invalid(message));
         }
         Ok(FieldPolicy {
             keeps,
-            names: names.clone(),
-            matched: vec![false; steps.len()],
-            steps,
+            pointers,
+            key: None,
         })
     }
 
-    /// Returns whether all fields are kept.
-    fn is_empty(&self) -> bool {
-        self.steps.is_empty()
+    /// Creates the policy of a scan for records, with the key of the settings if a field is hashed.
+    ///
+    /// # Errors
+    /// See [`new`](Self::new); also `Config` if the key is missing or too short.
+    pub(super) fn with_key(options: &ScanOptions, config: &Config) -> Result<Self> {
+        Ok(FieldPolicy {
+            key: options.hash_key(config)?,
+            ..Self::new(options)?
+        })
+    }
+
+    /// Returns the key if a digest takes the place of `id`, which then must not be known from anything else either.
+    pub(super) fn key_of_id(&self) -> Option<&HashKey> {
+        let is_id = |one: &Pointer| {
+            one.fate == Fate::Hash && one.steps.first().is_some_and(|name| name == "id")
+        };
+        self.key
+            .as_ref()
+            .filter(|_| self.pointers.iter().any(is_id))
     }
 
     /// Checks that records still have all documented fields, which typed reading needs.
@@ -73,42 +120,54 @@ impl FieldPolicy {
     /// # Errors
     /// `InvalidArgument`, naming the field and the way out.
     pub(super) fn check_typed(&self, shape: &ListShape) -> Result<()> {
-        let is_whole = |name: &str| {
-            let mut own = self.of_field(name);
-            if self.keeps {
-                name == "id" || own.any(|steps| steps.len() == 1)
-            } else {
-                own.next().is_none()
-            }
+        let refuse = |fate: Fate, name: &str, what: &str| {
+            Err(Error::invalid(format!(
+                "{}: the documented field {name} is {what}, and typed records need it; read raw records or columns",
+                fate.option()
+            )))
         };
-        match shape.fields.iter().find(|field| !is_whole(field.name)) {
-            Some(field) if !self.is_empty() => Err(Error::invalid(format!(
-                "{}: the documented field {} is left out, and typed records need it; read raw records or columns",
-                if self.keeps { "fields" } else { "drop" },
-                field.name
-            ))),
-            _ => Ok(()),
+        for field in shape.fields {
+            let name = field.name;
+            let is_kept = |one: &Pointer| one.fate == Fate::Keep && one.steps.len() == 1;
+            if self.of_field(name).any(|one| one.fate == Fate::Hash) {
+                return refuse(Fate::Hash, name, "hashed");
+            }
+            if self.of_field(name).any(|one| one.fate == Fate::Drop) {
+                return refuse(Fate::Drop, name, "left out");
+            }
+            if self.keeps && name != "id" && !self.of_field(name).any(is_kept) {
+                return refuse(Fate::Keep, name, "left out");
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns how the policy alters the columns of records with this shape.
+    fn altered(&self, shape: &ListShape) -> AlteredFields {
+        let is_left_out = |name: &&str| {
+            let mut own = self.of_field(name);
+            let is_missing = self.keeps
+                && *name != "id"
+                && self.of_field(name).all(|one| one.fate == Fate::Drop);
+            is_missing || own.any(|one| one.fate == Fate::Drop && one.steps.len() == 1)
+        };
+        let names = shape.fields.iter().map(|field| field.name);
+        let hashed = self.pointers.iter().filter(|one| one.fate == Fate::Hash);
+        AlteredFields {
+            left_out: names.filter(is_left_out).collect(),
+            hashed: hashed.map(|one| one.steps.clone()).collect(),
         }
     }
 
-    /// Returns the documented fields of which nothing is kept.
-    fn left_out(&self, shape: &ListShape) -> Vec<&'static str> {
-        let is_left_out = |name: &&str| {
-            let mut own = self.of_field(name);
-            if self.keeps {
-                *name != "id" && own.next().is_none()
-            } else {
-                own.any(|steps| steps.len() == 1)
-            }
-        };
-        let names = shape.fields.iter().map(|field| field.name);
-        names.filter(is_left_out).collect()
+    /// Returns whether records stay as the service sent them.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pointers.is_empty()
     }
 
     /// Returns the pointers to a field or into it.
-    fn of_field<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Steps> {
-        let is_own = move |steps: &&Steps| steps.first().is_some_and(|first| first == name);
-        self.steps.iter().filter(is_own)
+    fn of_field<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Pointer> {
+        let is_own = move |one: &&Pointer| one.steps.first().is_some_and(|first| first == name);
+        self.pointers.iter().filter(is_own)
     }
 
     /// Returns the page with what is kept of its records. Each keeps its place.
@@ -130,69 +189,69 @@ impl FieldPolicy {
 
     /// Returns the fields that no record had.
     pub(super) fn unmatched(&self) -> impl Iterator<Item = &str> {
-        let names = self.names.iter().zip(&self.matched);
-        names
-            .filter(|(_, matched)| !**matched)
-            .map(|(name, _)| name.as_str())
+        let is_dropped = move |other: &Pointer| {
+            let mut dropped = self.pointers.iter().filter(|one| one.fate == Fate::Drop);
+            dropped.any(|one| other.steps.starts_with(&one.steps) && one.matched)
+        };
+        let unmatched = self.pointers.iter();
+        let unmatched = unmatched.filter(move |one| !one.matched && !is_dropped(one));
+        unmatched.map(|one| one.name.as_str())
     }
 
     /// Returns what is kept of a record.
     fn kept(&mut self, record: &str) -> String {
-        let all: Vec<usize> = (0..self.steps.len()).collect();
+        let all: Vec<usize> = (0..self.pointers.len()).collect();
         let mut out = String::with_capacity(record.len());
-        self.value(record, &all, 0, &mut out);
+        self.value(record, &all, 0, !self.keeps, &mut out);
         out
     }
 
-    /// Writes what is kept of a value that the first `depth` steps of these pointers lead to.
-    fn value(&mut self, value: &str, pointers: &[usize], depth: usize, out: &mut String) {
-        let (open, close) = match value.as_bytes().first() {
-            Some(b'{') => ('{', '}'),
-            Some(b'[') => ('[', ']'),
-            _ => return out.push_str(value),
+    /// Writes what is kept of an object or array to which the first `depth` steps of these pointers lead. `is_kept` is true if
+    /// parts are kept that no pointer names.
+    fn value(
+        &mut self,
+        value: &str,
+        pointers: &[usize],
+        depth: usize,
+        is_kept: bool,
+        out: &mut String,
+    ) {
+        let is_object = value.starts_with('{');
+        let parts = if is_object {
+            let members = json::members(value).into_iter();
+            members.map(|(name, value)| (Some(name), value)).collect()
+        } else {
+            let items = json::items(value).into_iter();
+            items.map(|item| (None, item)).collect::<Vec<_>>()
         };
-        let parts = match open {
-            '{' => json::members(value)
-                .into_iter()
-                .map(|(name, value)| (Some(name), value))
-                .collect(),
-            _ => json::items(value)
-                .into_iter()
-                .map(|item| (None, item))
-                .collect::<Vec<_>>(),
-        };
-        out.push(open);
+        out.push(if is_object { '{' } else { '[' });
         let start = out.len();
         for (raw, part) in parts {
             let name = raw.map_or(Some(ITEMS.into()), json::text);
-            let is_next = |at: &usize| {
-                let step = self.steps.get(*at).and_then(|steps| steps.get(depth));
-                step.is_some_and(|step| name.as_deref() == Some(step))
-            };
-            let next: Vec<usize> = pointers.iter().copied().filter(is_next).collect();
-            let is_last = |at: &usize| {
-                self.steps
-                    .get(*at)
-                    .is_some_and(|steps| steps.len() == depth + 1)
-            };
-            let (ends, further): (Vec<usize>, Vec<usize>) = next.iter().partition(|at| is_last(at));
-            for at in &ends {
-                if let Some(matched) = self.matched.get_mut(*at) {
-                    *matched = true;
+            let (mut further, mut fates) = (Vec::new(), Vec::new());
+            for at in pointers {
+                let Some(pointer) = self.pointers.get_mut(*at) else {
+                    continue;
+                };
+                if pointer.steps.get(depth).map(String::as_str) != name.as_deref() {
+                    continue;
+                }
+                if pointer.steps.len() == depth + 1 {
+                    pointer.matched = true;
+                    fates.push(pointer.fate);
+                } else {
+                    further.push(*at);
                 }
             }
-            let is_id = self.keeps && depth == 0 && name.as_deref() == Some("id");
-            let is_whole = if self.keeps {
-                is_id || !ends.is_empty()
-            } else {
-                ends.is_empty() && further.is_empty()
-            };
-            let is_container = part.starts_with(['{', '[']);
+            if fates.contains(&Fate::Drop) {
+                continue;
+            }
+            let is_hashed = fates.contains(&Fate::Hash);
+            let is_id = depth == 0 && name.as_deref() == Some("id");
+            let is_kept = is_kept || is_id || fates.contains(&Fate::Keep);
+            let has_parts = part.starts_with(['{', '[']) && !further.is_empty();
             // Of a value without parts, nothing is kept for the sake of its parts.
-            if !is_whole
-                && (self.keeps && (further.is_empty() || !is_container)
-                    || !self.keeps && !ends.is_empty())
-            {
+            if !(is_kept || is_hashed || has_parts) {
                 continue;
             }
             if out.len() > start {
@@ -201,26 +260,39 @@ impl FieldPolicy {
             if let Some(raw) = raw {
                 out.extend(["\"", raw, "\":"]);
             }
-            if is_whole {
-                out.push_str(part);
-            } else {
-                self.value(part, &further, depth + 1, out);
+            match &self.key {
+                _ if !is_hashed && has_parts => self.value(part, &further, depth + 1, is_kept, out),
+                Some(key) if is_hashed && part != "null" => {
+                    out.extend(["\"", &key.digest(part), "\""]);
+                }
+                None if is_hashed => out.push_str("null"),
+                _ => out.push_str(part),
             }
         }
-        out.push(close);
+        out.push(if is_object { '}' } else { ']' });
     }
 }
 
 /// Reads the name of a field, or a JSON pointer.
-fn steps(option: &str, name: &str) -> Result<Steps> {
+fn steps(option: &str, name: &str) -> Result<Vec<String>> {
     let Some(pointer) = name.strip_prefix('/') else {
         if name.is_empty() {
             return Err(Error::invalid(format!(
                 "{option}: the name of a field must not be empty"
             )));
         }
+        if name.contains('/') {
+            return Err(Error::invalid(format!(
+                "{option}: {name:?} is neither a name nor a JSON pointer; begin it with / for a field within a field, or write ~1 for the / in a name, as in /a~1b"
+            )));
+        }
         return Ok(vec![name.to_owned()]);
     };
+    if pointer.split('/').skip(1).any(is_index) {
+        return Err(Error::invalid(format!(
+            "{option}: {name:?} names an item of an array by its number; write * for all items, as in /languages/*/level"
+        )));
+    }
     let step = |step: &str| {
         let plain = step.replace("~0", "").replace("~1", "");
         if step.is_empty() || plain.contains('~') {
@@ -233,7 +305,59 @@ fn steps(option: &str, name: &str) -> Result<Steps> {
     pointer.split('/').map(step).collect()
 }
 
+/// Returns whether a step of a pointer is the index of an item.
+fn is_index(step: &str) -> bool {
+    !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The documented fields that records no longer have, and those that are digests now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AlteredFields {
+    /// The fields of which nothing is kept.
+    pub left_out: Vec<&'static str>,
+    /// The steps to each hashed value: names of fields, and `*` for the items of an array.
+    pub hashed: Vec<Vec<String>>,
+}
+
 impl ScanOptions {
+    /// Returns the fields that have this fate.
+    fn named(&self, fate: Fate) -> &[String] {
+        match fate {
+            Fate::Keep => &self.fields,
+            Fate::Drop => &self.drop,
+            Fate::Hash => &self.hash,
+        }
+    }
+
+    /// Returns the options with what the setting `lists` says about this list. Options can only leave out more.
+    #[must_use]
+    pub fn under(&self, config: &Config, list: ListName) -> Self {
+        let mut options = self.clone();
+        let Some(policy) = config.lists.of(list) else {
+            return options;
+        };
+        for (own, set) in [
+            (&mut options.drop, &policy.drop),
+            (&mut options.hash, &policy.hash),
+        ] {
+            let new: Vec<_> = set
+                .iter()
+                .filter(|name| !own.contains(name))
+                .cloned()
+                .collect();
+            own.extend(new);
+        }
+        if options.fields.is_empty() {
+            options.fields.clone_from(&policy.fields);
+        } else if !policy.fields.is_empty() {
+            options.fields.retain(|name| policy.fields.contains(name));
+            if options.fields.is_empty() {
+                options.fields.push("id".to_owned());
+            }
+        }
+        options
+    }
+
     /// Checks the arguments and the fields of a scan of a list of this shape, before anything is sent.
     ///
     /// # Errors
@@ -243,18 +367,31 @@ impl ScanOptions {
         self.arguments.check(shape.operation)
     }
 
-    /// Returns the documented fields that are left out of records; none for options that [`check`](Self::check) refuses.
-    pub fn left_out(&self, shape: &ListShape) -> Vec<&'static str> {
-        FieldPolicy::new(self).map_or_else(|_| Vec::new(), |policy| policy.left_out(shape))
+    /// Returns the key of the settings if a field is hashed.
+    ///
+    /// # Errors
+    /// `Config` if the key is missing or too short.
+    pub fn hash_key(&self, config: &Config) -> Result<Option<HashKey>> {
+        if self.hash.is_empty() {
+            return Ok(None);
+        }
+        config.require_hash_key().map(Some)
     }
 
-    /// Returns what receipts, checkpoints and mirrors record of these options: the values of parameters, and the fields that are
-    /// kept or dropped, under names that no parameter has.
-    pub fn recorded(&self, shape: &ListShape) -> BTreeMap<String, Value> {
+    /// Returns how the fields of records are altered; not at all for options that [`check`](Self::check) refuses.
+    pub fn altered(&self, shape: &ListShape) -> AlteredFields {
+        FieldPolicy::new(self)
+            .map_or_else(|_| AlteredFields::default(), |policy| policy.altered(shape))
+    }
+
+    /// Returns what receipts record of these options: the values of parameters, and the fields that are kept, dropped or
+    /// hashed, under names that no parameter has.
+    fn recorded(&self, shape: &ListShape) -> BTreeMap<String, Value> {
         let mut recorded = self.arguments.recorded(shape.operation);
         for (option, names) in [
             ("kept fields", &self.fields),
             ("dropped fields", &self.drop),
+            ("hashed fields", &self.hash),
         ] {
             if !names.is_empty() {
                 recorded.insert(option.to_owned(), names.clone().into());
@@ -262,13 +399,35 @@ impl ScanOptions {
         }
         recorded
     }
+
+    /// Returns what checkpoints and mirrors compare: what receipts record, and the name of the key.
+    ///
+    /// # Errors
+    /// See [`hash_key`](Self::hash_key).
+    pub fn identity(&self, shape: &ListShape, config: &Config) -> Result<BTreeMap<String, Value>> {
+        let mut identity = self.recorded(shape);
+        if let Some(key) = self.hash_key(config)? {
+            identity.insert("hash key".to_owned(), key.name().into());
+        }
+        Ok(identity)
+    }
+
+    /// Returns the receipt of a scan that has done nothing yet.
+    pub fn receipt(&self, resource: ListName) -> Receipt {
+        Receipt {
+            resource: resource.name().to_owned(),
+            parameters: self.recorded(resource.shape()),
+            ..Receipt::default()
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
-    use talentdata_types::ListName;
+    use crate::settings::Builder;
+    use talentdata_types::Secret;
 
     const RECORD: &str = r#"{"id":"1","name":"Ada", "a/b":2,"langs":[{"code":"en", "level":9},"x"],"\u0065mail":"a@b","score":0.50}"#;
 
@@ -280,8 +439,14 @@ mod tests {
         ScanOptions::default().with_drop(names.iter().copied())
     }
 
+    fn key() -> HashKey {
+        HashKey::new(&Secret::new("k".repeat(32))).unwrap()
+    }
+
     fn kept(options: &ScanOptions) -> String {
-        FieldPolicy::new(options).unwrap().kept(RECORD)
+        let policy = FieldPolicy::new(options).unwrap();
+        let key = Some(key());
+        FieldPolicy { key, ..policy }.kept(RECORD)
     }
 
     #[test]
@@ -303,6 +468,75 @@ mod tests {
     }
 
     #[test]
+    fn a_digest_takes_the_place_of_a_hashed_value() {
+        let [level, email] = ["9", r#""a@b""#].map(|value| key().digest(value));
+        let with_hash = |options: ScanOptions| options.with_hash(["/langs/*/level", "email"]);
+        let left = format!(
+            r#"{{"id":"1","a/b":2,"langs":[{{"code":"en","level":"{level}"}},"x"],"\u0065mail":"{email}","score":0.50}}"#
+        );
+        assert_eq!(kept(&with_hash(drop(&["name"]))), left);
+        let left = format!(
+            r#"{{"id":"1","name":"Ada","langs":[{{"level":"{level}"}}],"\u0065mail":"{email}"}}"#
+        );
+        assert_eq!(kept(&with_hash(fields(&["name"]))), left);
+    }
+
+    #[test]
+    fn null_stays_null_and_a_whole_value_is_hashed() {
+        let mut policy = FieldPolicy::new(&ScanOptions::default().with_hash(["a", "b"])).unwrap();
+        policy.key = Some(key());
+        let left = format!(r#"{{"a":null,"b":"{}"}}"#, key().digest(r#"[1,{"c":2}]"#));
+        assert_eq!(policy.kept(r#"{"a":null,"b":[1, {"c": 2.0}]}"#), left);
+    }
+
+    #[test]
+    fn what_is_dropped_is_neither_kept_nor_hashed() {
+        let options = fields(&["name", "/langs/*/level", "/langs/*/code"])
+            .with_drop(["name", "/langs/*/code"]);
+        assert_eq!(kept(&options), r#"{"id":"1","langs":[{"level":9}]}"#);
+        let options = drop(&["langs", "name", "email", "/a~1b"]).with_hash(["/langs/*/level"]);
+        let mut policy = FieldPolicy::new(&options).unwrap();
+        policy.key = Some(key());
+        assert_eq!(policy.kept(RECORD), r#"{"id":"1","score":0.50}"#);
+        assert_eq!(policy.unmatched().count(), 0);
+    }
+
+    #[test]
+    fn options_leave_out_more_than_the_settings_and_never_less() {
+        let lists = r#"{"contacts":{"fields":["a","b"],"drop":["c"],"hash":["d"]}}"#;
+        let mut settings = Builder::default();
+        settings
+            .environment(false)
+            .base_url("https://a.example")
+            .lists(lists);
+        let config = settings.config().unwrap();
+        let under = |options: ScanOptions, list| options.under(&config, list);
+        let none = under(ScanOptions::default(), ListName::Contacts);
+        assert_eq!(
+            (none.fields, none.drop, none.hash),
+            (
+                vec!["a".into(), "b".into()],
+                vec!["c".into()],
+                vec!["d".into()]
+            )
+        );
+        let more = under(
+            fields(&["a", "x"]).with_drop(["y"]).with_hash(["d"]),
+            ListName::Contacts,
+        );
+        assert_eq!(
+            (more.fields, more.drop, more.hash),
+            (
+                vec!["a".into()],
+                vec!["y".into(), "c".into()],
+                vec!["d".into()]
+            )
+        );
+        assert_eq!(under(fields(&["x"]), ListName::Contacts).fields, ["id"]);
+        assert_eq!(under(fields(&["x"]), ListName::Vacancies).fields, ["x"]);
+    }
+
+    #[test]
     fn fields_that_no_record_had_are_known() {
         let mut policy = FieldPolicy::new(&drop(&["name", "nmae", "/langs/*/x"])).unwrap();
         policy.kept(RECORD);
@@ -311,12 +545,14 @@ mod tests {
 
     #[test]
     fn wrong_fields_are_refused() {
-        let both = fields(&["a"]).with_drop(["b"]);
         for wrong in [
-            both,
             drop(&["id"]),
             drop(&["/id"]),
             drop(&["/a~2"]),
+            drop(&["/langs/0"]),
+            drop(&["/langs/0/level"]),
+            drop(&["langs/*/level"]),
+            ScanOptions::default().with_hash([""]),
             drop(&["/"]),
             fields(&[""]),
         ] {
@@ -336,5 +572,6 @@ mod tests {
         assert!(typed(&drop(&["new"])).is_ok());
         assert!(typed(&drop(&["firstName"])).is_err());
         assert!(typed(&fields(&["id"])).is_err());
+        assert!(typed(&ScanOptions::default().with_hash(["/email"])).is_err());
     }
 }

@@ -17,7 +17,7 @@ pub struct Receipt {
     /// The name of the list.
     pub resource: String,
     /// The values of the list's parameters, for example filters, that were sent with every page. For a header it is a
-    /// hash. `kept fields` or `dropped fields` has the fields that the scan keeps or drops.
+    /// hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes.
     #[serde(default)]
     pub parameters: BTreeMap<String, serde_json::Value>,
     /// The completeness of the scan: `proven` if every record that was present throughout the scan was delivered exactly
@@ -68,7 +68,7 @@ pub struct Receipt {
     pub total_first: Option<i64>,
     /// The service's total on the last page.
     pub total_last: Option<i64>,
-    /// The names in `fields` or `drop` that no record had. They may be misspelled.
+    /// The names in `fields`, `drop` or `hash` that no record had. They may be misspelled.
     #[serde(default)]
     pub unmatched_fields: Vec<String>,
     /// The number of occurrences of each field that the API description does not contain.
@@ -319,12 +319,12 @@ impl Receipt {
         })
     }
 
-    /// Returns a warning about the names in `fields` or `drop` that no record had; `None` if there are no such names, or
+    /// Returns a warning about the names in `fields`, `drop` or `hash` that no record had; `None` if there are no such names, or
     /// no records.
     pub fn misspelled(&self) -> Option<String> {
         let names = self.unmatched_fields.join(", ");
         (self.records > 0 && !names.is_empty()).then(|| {
-            format!("no record had {names}, which fields or drop names; check the spelling")
+            format!("no record had {names}, which fields, drop or hash names; check the spelling")
         })
     }
 

@@ -4,7 +4,8 @@
 use crate::error::Result;
 use crate::budget::BudgetStore;
 use crate::settings::{
-    BaseUrl, Builder, SettingValues, Proxy, OnUnreachable, Priority, TokenCache,
+    BaseUrl, Builder, ListPolicies, SettingValues, Proxy, ErrorBodies, OnUnreachable,
+    Priority, TokenCache,
 };
 use std::time::Duration;
 use talentdata_types::Secret;
@@ -17,6 +18,14 @@ pub struct Config {
     pub(crate) client_id: Option<String>,
     /// The client secret.
     pub(crate) client_secret: Option<Secret>,
+    /// The name under which client IDs of one company share the request budget.
+    pub(crate) company: Option<String>,
+    /// The key of the digests that the option hash puts in the place of values.
+    pub(crate) hash_key: Option<Secret>,
+    /// The fields to keep, leave out or hash in every scan, export and sync of a list.
+    pub(crate) lists: ListPolicies,
+    /// The text of responses in errors and in the log: an excerpt of at most 512 bytes, or none.
+    pub(crate) error_bodies: ErrorBodies,
     /// Whether settings that are not given come from the environment and the profile file.
     pub(crate) environment: bool,
     /// Whether base_url may use plain http to another machine.
@@ -57,6 +66,10 @@ impl Config {
             base_url: values.base_url("base_url")?,
             client_id: values.text("client_id")?,
             client_secret: values.secret("client_secret")?,
+            company: values.text("company")?,
+            hash_key: values.secret("hash_key")?,
+            lists: values.list_policies("lists")?,
+            error_bodies: values.choice("error_bodies")?,
             environment: values.boolean("environment")?,
             insecure_http: values.boolean("insecure_http")?,
             timeout: values.duration("timeout")?,
@@ -89,6 +102,22 @@ impl Builder {
     /// Sets the client secret. No error and no log message contains it, but copies of it stay in the memory of the process.
     pub fn client_secret(&mut self, value: impl ToString) -> &mut Self {
         self.set("client_secret", value)
+    }
+    /// Sets the name under which client IDs of one company share the request budget. The service limits a company, so give all its client IDs the same name. By default each client ID has a budget of its own.
+    pub fn company(&mut self, value: impl ToString) -> &mut Self {
+        self.set("company", value)
+    }
+    /// Sets the key of the digests that the option hash puts in the place of values. It has at least 32 characters. Equal values have equal digests only under the same key, and who has the key can guess values.
+    pub fn hash_key(&mut self, value: impl ToString) -> &mut Self {
+        self.set("hash_key", value)
+    }
+    /// Sets the fields to keep, leave out or hash in every scan, export and sync of a list. For example {"contacts": {"drop": ["email"]}}, with fields, drop and hash as in the options, which can only leave out more. In a profile it is a table: [default.lists.contacts] with drop = ["email"]. Pages and other single calls do not obey it.
+    pub fn lists(&mut self, value: impl ToString) -> &mut Self {
+        self.set("lists", value)
+    }
+    /// Sets the text of responses in errors and in the log: an excerpt of at most 512 bytes, or none; excerpt by default. The text may name people. With fields, drop or hash, no error of a scan has an excerpt of a page in either case.
+    pub fn error_bodies(&mut self, value: impl ToString) -> &mut Self {
+        self.set("error_bodies", value)
     }
     /// Sets the section of the profile file to read, which must exist. If none is selected, the section "default" applies, where there is one.
     pub fn profile(&mut self, value: impl ToString) -> &mut Self {
@@ -138,7 +167,7 @@ impl Builder {
     pub fn paced(&mut self, value: bool) -> &mut Self {
         self.set("paced", value)
     }
-    /// Sets the place of the request budget, which all its users share: process, host, or the URL of a Redis or Valkey server; host by default. With host, all processes of this user on this host that use the same client share one budget.
+    /// Sets the place of the request budget, which all its users share: process, host, or the URL of a Redis or Valkey server; host by default. With host, all processes of this user on this host with the same client ID or company share one budget.
     pub fn budget(&mut self, value: impl ToString) -> &mut Self {
         self.set("budget", value)
     }

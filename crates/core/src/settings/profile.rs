@@ -38,7 +38,7 @@ pub(super) fn load(
     }
     let text = match read_private(&path) {
         Err(error) if !is_needed => {
-            tracing::warn!("the profile file is not used: {}", error.message());
+            tracing::warn!(reason = error.message(), "the profile file is not used");
             return Ok(Vec::new());
         }
         text => text?,
@@ -78,6 +78,9 @@ fn entry(name: String, value: Value) -> Result<(String, Secret)> {
     };
     let is_text = setting.bounds().is_none() && !matches!(setting.kind, SettingKind::Boolean(_));
     let text = match value {
+        Value::Table(lists) if matches!(setting.kind, SettingKind::ListPolicies) => {
+            serde_json::to_string(&lists).unwrap_or_default()
+        }
         Value::String(text) => text,
         Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if !is_text => value.to_string(),
         _ => return Err(Error::config(setting.wrong_type_message(value.type_str()))),

@@ -10,7 +10,7 @@
 //! `Client`, and a setter in Rust.
 
 use SettingKind::{
-    BaseUrl, Boolean, Budget, Choice, Duration, Integer, Number, Proxy, Secret, Text,
+    BaseUrl, Boolean, Budget, Choice, Duration, Integer, ListPolicies, Number, Proxy, Secret, Text,
 };
 
 /// A setting of a client.
@@ -41,6 +41,8 @@ pub enum SettingKind {
     Budget,
     /// One of these names; the first is the default.
     Choice(&'static [&'static str]),
+    /// The fields of lists to keep, drop and hash: JSON, or tables of a profile.
+    ListPolicies,
     /// A time in seconds.
     Duration(Bounds),
     /// A whole number.
@@ -106,6 +108,30 @@ pub const SETTINGS: &[Setting] = &[
         kind: Secret,
         what: "the client secret",
         note: "No error and no log message contains it, but copies of it stay in the memory of the process.",
+    },
+    Setting {
+        name: "company",
+        kind: Text,
+        what: "the name under which client IDs of one company share the request budget",
+        note: "The service limits a company, so give all its client IDs the same name. By default each client ID has a budget of its own.",
+    },
+    Setting {
+        name: "hash_key",
+        kind: Secret,
+        what: "the key of the digests that the option hash puts in the place of values",
+        note: "It has at least 32 characters. Equal values have equal digests only under the same key, and who has the key can guess values.",
+    },
+    Setting {
+        name: "lists",
+        kind: ListPolicies,
+        what: "the fields to keep, leave out or hash in every scan, export and sync of a list",
+        note: "For example {\"contacts\": {\"drop\": [\"email\"]}}, with fields, drop and hash as in the options, which can only leave out more. In a profile it is a table: [default.lists.contacts] with drop = [\"email\"]. Pages and other single calls do not obey it.",
+    },
+    Setting {
+        name: "error_bodies",
+        kind: Choice(&["excerpt", "none"]),
+        what: "the text of responses in errors and in the log: an excerpt of at most 512 bytes, or none",
+        note: "The text may name people. With fields, drop or hash, no error of a scan has an excerpt of a page in either case.",
     },
     Setting {
         name: PROFILE,
@@ -183,7 +209,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "budget",
         kind: Budget,
         what: "the place of the request budget, which all its users share: process, host, or the URL of a Redis or Valkey server",
-        note: "With host, all processes of this user on this host that use the same client share one budget.",
+        note: "With host, all processes of this user on this host with the same client ID or company share one budget.",
     },
     Setting {
         name: "on_unreachable",
@@ -229,7 +255,7 @@ impl Setting {
     /// Returns the subject of the setting.
     pub fn scope(&self) -> Scope {
         match self.kind {
-            BaseUrl | Text | Secret => Scope::Service,
+            BaseUrl | Text | Secret | ListPolicies => Scope::Service,
             _ if matches!(self.name, ENVIRONMENT | INSECURE_HTTP) => Scope::Service,
             _ => Scope::Calls,
         }
@@ -239,7 +265,9 @@ impl Setting {
     pub fn bounds(&self) -> Option<Bounds> {
         match self.kind {
             Duration(bounds) | Integer(bounds) | Number(bounds) => Some(bounds),
-            BaseUrl | Text | Secret | Proxy | Budget | Choice(_) | Boolean(_) => None,
+            BaseUrl | Text | Secret | Proxy | Budget | ListPolicies | Choice(_) | Boolean(_) => {
+                None
+            }
         }
     }
 
@@ -252,6 +280,7 @@ impl Setting {
             (Boolean(_), None) => "true or false".into(),
             (Choice(names), None) => either(names),
             (Budget, None) => "process, host, or a redis or rediss URL".into(),
+            (ListPolicies, None) => "an object of lists, each with fields, drop or hash".into(),
             (_, None) => "a string".into(),
         }
     }

@@ -51,7 +51,8 @@ fn config(values: &[(&str, &str)], variables: &[(&str, &str)], line: &str) -> Re
 fn content(config: Result<Config>) -> String {
     let config = config.unwrap();
     let secret = config.client_secret.as_ref().map(|secret| secret.expose());
-    format!("{config:?} {secret:?}")
+    let key = config.hash_key.as_ref().map(|secret| secret.expose());
+    format!("{config:?} {secret:?} {key:?}")
 }
 
 /// Some valid values of a setting, as text.
@@ -67,6 +68,9 @@ fn good(setting: &Setting) -> [String; 3] {
         SettingKind::Boolean(default) => [!default, default, !default].map(|one| one.to_string()),
         SettingKind::BaseUrl | SettingKind::Proxy => {
             ["a", "b", "c"].map(|one| format!("https://{one}.example"))
+        }
+        SettingKind::ListPolicies => {
+            ["a", "b", "c"].map(|one| format!("{{\"contacts\":{{\"drop\":[\"{one}\"]}}}}"))
         }
         SettingKind::Budget => ["a", "b", "c"].map(|one| format!("redis://{one}.example")),
         SettingKind::Choice(names) => [1, 0, names.len() - 1].map(|index| names[index].to_owned()),
@@ -140,6 +144,8 @@ max_attempts | 1.5 | max_attempts must be a whole number between 1 and 20 (got 1
 share |  | share must be a number between 0.025 and 1 (got "")
 paced | no | paced must be true or false (got "no")
 client_id |  | client_id must not be empty
+lists | {"contact":{}} | lists: no list is named "contact"
+lists | {"contacts":{"dorp":["a"]}} | lists must be an object of lists
 priority | high | priority must be normal, foreground, or background (got "high")
 proxy | ftp://CANARY@a.example | proxy must be none or an http or https URL, such as
 proxy | http://a.example/CANARY | proxy must be none or

@@ -1,6 +1,7 @@
 //! The values of the settings, and their checks. Errors name the setting and the fix.
 
 use super::base_url::BaseUrl;
+use super::lists::ListPolicies;
 use super::not_set;
 use super::servers::{Proxy, parse_budget_store};
 use super::table::{Bounds, ENVIRONMENT, PROFILE, SETTINGS, Setting, SettingKind};
@@ -60,6 +61,13 @@ impl SettingValues {
     pub(crate) fn budget(&self, name: &str) -> Result<BudgetStore> {
         let text = self.text(name)?;
         text.map_or(Ok(BudgetStore::Host), |text| parse_budget_store(&text))
+    }
+
+    pub(crate) fn list_policies(&self, name: &str) -> Result<ListPolicies> {
+        match self.text(name)? {
+            Some(text) => ListPolicies::parse(name, &row(name)?.values(), &text),
+            None => Ok(ListPolicies::default()),
+        }
     }
 
     /// Reads a setting that is one of a few names.

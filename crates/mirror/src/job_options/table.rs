@@ -7,7 +7,7 @@
 //! Python, and `--page-size` on the command line.
 
 use JobKind::{Export, Mirror, Scan, Schema, Sync};
-use OptionKind::{Age, Choice, Columns, Count, CountOrShare, Flag, Names};
+use OptionKind::{Age, Choice, Columns, Count, CountOrShare, Flag, Mode, Names};
 
 /// An option of a scan, an export, a sync or a mirror.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +25,8 @@ pub struct JobOption {
 /// The kind of values that an option takes.
 #[derive(Clone, Copy, Debug)]
 pub enum OptionKind {
-    /// A number of records, at least this one.
-    Count(u64),
+    /// A number of records, from the first of these to the second.
+    Count(u64, u64),
     /// True or false. The default is false.
     Flag,
     /// One of these names.
@@ -35,6 +35,8 @@ pub enum OptionKind {
     CountOrShare,
     /// A time with its unit.
     Age,
+    /// The permissions of a file, in octal digits.
+    Mode,
     /// Names or JSON pointers of fields.
     Names,
     /// The schema of a list: on the command line the file that holds it.
@@ -60,20 +62,20 @@ pub enum JobKind {
 pub const JOB_OPTIONS: &[JobOption] = &[
     JobOption {
         name: "page_size",
-        kind: Count(1),
+        kind: Count(1, u64::MAX),
         jobs: &[Scan, Export, Sync],
         what: "Records per page to ask for; the list's maximum by default",
     },
     JobOption {
         name: "limit",
-        kind: Count(0),
+        kind: Count(0, u64::MAX),
         jobs: &[Scan, Export],
         what: "The maximum number of records; by default all",
     },
     JobOption {
         name: "fields",
         kind: Names,
-        jobs: &[Scan, Export, Sync],
+        jobs: &[Scan, Export, Sync, Schema],
         what: "The only fields to keep beside id, such as email,/languages/*/level: names or JSON pointers, with * for the items of \
                an array. Others are gone before a record is delivered or written, and a record is no longer the service's own \
                text. By default all are kept. Those that no record has are reported",
@@ -81,8 +83,15 @@ pub const JOB_OPTIONS: &[JobOption] = &[
     JobOption {
         name: "drop",
         kind: Names,
-        jobs: &[Scan, Export, Sync],
-        what: "The fields to leave out, written like those of fields, in place of that option; id cannot be left out",
+        jobs: &[Scan, Export, Sync, Schema],
+        what: "The fields to leave out, written like those of fields, which they precede; id cannot be left out",
+    },
+    JobOption {
+        name: "hash",
+        kind: Names,
+        jobs: &[Scan, Export, Sync, Schema],
+        what: "The fields in whose place there is a digest of the value, written like those of fields and kept with them: equal \
+               values have equal digests. Null stays null. The setting hash_key has the key",
     },
     JobOption {
         name: "columns",
@@ -114,6 +123,13 @@ pub const JOB_OPTIONS: &[JobOption] = &[
                (warn), or nothing but the receipt (accept). By default Arrow streams fail, and records are accepted",
     },
     JobOption {
+        name: "batch_rows",
+        kind: Count(1, 1_048_576),
+        jobs: &[Scan, Mirror],
+        what: "Rows of each record batch of an Arrow stream, 4096 by default. Batches have fewer if their rows are large, and \
+               before an error",
+    },
+    JobOption {
         name: "resume",
         kind: Flag,
         jobs: &[Export],
@@ -125,6 +141,13 @@ pub const JOB_OPTIONS: &[JobOption] = &[
         kind: Flag,
         jobs: &[Export],
         what: "Discard what an interrupted export to this file has kept, and begin again",
+    },
+    JobOption {
+        name: "mode",
+        kind: Mode,
+        jobs: &[Export],
+        what: "The permissions of a new file, such as 0640; by default 0600, so that only its owner can read it. A file that is \
+               replaced keeps its own",
     },
     JobOption {
         name: "confirm",
@@ -223,11 +246,13 @@ impl JobOption {
     /// Returns the values that it takes, in the words of an error.
     pub fn values(&self) -> String {
         match self.kind {
-            Count(0) => "a number of records".to_owned(),
-            Count(min) => format!("a number of records, at least {min}"),
+            Count(0, u64::MAX) => "a number of records".to_owned(),
+            Count(min, u64::MAX) => format!("a number of records, at least {min}"),
+            Count(min, max) => format!("a number of records from {min} to {max}"),
             Flag => "true or false".to_owned(),
             Choice(names) => format!("one of {}", names.join(", ")),
             CountOrShare => "a number of records or a share of them".to_owned(),
+            Mode => "octal digits such as 0640".to_owned(),
             Age => "a whole number with d, h, m or s".to_owned(),
             Names => {
                 "names or JSON pointers of fields, separated by commas, or a JSON array of them"

@@ -2,11 +2,13 @@
 
 use super::*;
 use std::fs;
+use talentdata_columns::arrow::TableOptions;
 
 /// All that can be read of a mirror, or that something is wrong.
 fn answers(mirror: &Mirror) -> Result<Vec<String>> {
     let list = CONTACTS;
-    let batches = (mirror.records(list, None)?).into_batches(10, Default::default())?;
+    let batches =
+        (mirror.records(list, None)?).into_batches(TableOptions::default().with_batch_rows(10))?;
     let syncs = mirror.syncs(list)?;
     let mut all = vec![format!(
         "{:?} {:?} {syncs:?}",

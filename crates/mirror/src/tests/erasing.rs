@@ -125,7 +125,7 @@ fn an_erasure_is_reported_after_the_bookmark_of_the_last_sync() {
     let changes = trial.mirror().changes(CONTACTS, &since).unwrap();
     assert_eq!(changes.bookmark(), erased.bookmark);
     let batches = trial.mirror().changes(CONTACTS, &since).unwrap();
-    let batches = batches.into_batches(10, Default::default()).unwrap();
+    let batches = batches.into_batches(Default::default()).unwrap();
     let rows = batches.map(|batch| batch.unwrap().num_rows());
     assert_eq!(rows.sum::<usize>(), 2);
     let changes: Vec<Change> = changes

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Removed;
+use talentdata_columns::arrow::TableOptions;
 use talentdata_core::internal::sink::Sink;
 use talentdata_core::internal::utc;
 
@@ -312,7 +313,9 @@ fn new_fields_become_columns_of_the_views() {
     let changes = "SELECT group_concat(_op || id, ' ') FROM contacts_changes WHERE _generation = 2";
     assert_eq!(trial.ask::<String>(changes), "updatec-1");
     let records = trial.mirror().records(CONTACTS, None).unwrap();
-    let batches = records.into_batches(10, Default::default()).unwrap();
+    let batches = records
+        .into_batches(TableOptions::default().with_batch_rows(10))
+        .unwrap();
     let schema = batches.schema();
     let fields = schema.fields().iter();
     let names: Vec<&str> = fields.map(|field| &**field.name()).collect();

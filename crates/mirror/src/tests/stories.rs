@@ -3,6 +3,7 @@
 
 use super::*;
 use std::fs;
+use talentdata_columns::arrow::TableOptions;
 
 /// The bookmarks of the syncs that a file has of a list, and the first of them after which all changes are kept.
 #[derive(Clone, Default)]
@@ -260,7 +261,9 @@ fn a_stream_without_changes_has_the_bookmark_of_the_last_sync() {
         .changes(CONTACTS, &SyncPoint::Sync(1))
         .unwrap();
     assert_eq!(changes.bookmark(), second.bookmark);
-    let batches = changes.into_batches(10, Default::default()).unwrap();
+    let batches = changes
+        .into_batches(TableOptions::default().with_batch_rows(10))
+        .unwrap();
     let metadata = batches.schema().metadata.clone();
     assert_eq!(metadata["talentdata.bookmark"], second.bookmark);
     assert_eq!(batches.count(), 0);

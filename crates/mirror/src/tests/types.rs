@@ -59,7 +59,7 @@ fn read(
     table: TableOptions,
 ) -> Result<(Vec<RecordBatch>, SchemaDifferences)> {
     let changes = trial.mirror().changes(CONTACTS, &SyncPoint::Sync(since))?;
-    let mut batches = changes.into_batches(100, table)?;
+    let mut batches = changes.into_batches(table)?;
     let read = batches.by_ref().collect::<Result<Vec<_>>>()?;
     Ok((read, batches.differences()))
 }

@@ -5,6 +5,7 @@
 
 use super::{Ids, LargeLimits, ListOrder, Options, Pages, Tokens, Total};
 use crate::limit::{Policy, ResetRounding};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
@@ -119,6 +120,39 @@ impl SandboxOption {
 }
 
 impl Options {
+    /// Returns the options that a JSON object has by their names: `{"faults": true, "records": {"contacts": 250}}`.
+    ///
+    /// # Errors
+    ///
+    /// The text that names the option and says what is wrong.
+    pub fn from_members(given: &Map<String, Value>) -> Result<Self, String> {
+        let mut options = Self::default();
+        for (name, value) in given {
+            let option = SANDBOX_OPTIONS.iter().find(|option| option.name == name);
+            let option = option.ok_or_else(|| {
+                let names = SANDBOX_OPTIONS.iter().map(|option| option.name);
+                let names = names.collect::<Vec<_>>().join(", ");
+                format!("there is no option {name:?}; the options are {names}")
+            })?;
+            let text = match (option.kind, value) {
+                (Flag(_), Value::Bool(_))
+                | (Whole(_) | Seconds(_) | ShortTime(_), Value::Number(_)) => value.to_string(),
+                (Choice(..), Value::String(name)) => name.clone(),
+                (Numbers(..), Value::Object(members)) => {
+                    let pair = |(name, number): (&String, &Value)| {
+                        format!("{}={number}", name.replace('_', "-"))
+                    };
+                    members.iter().map(pair).collect::<Vec<_>>().join(",")
+                }
+                _ => return Err(option.wrong_type_message(&value.to_string())),
+            };
+            if !text.is_empty() {
+                options.set(option, &text)?;
+            }
+        }
+        Ok(options)
+    }
+
     /// Sets an option to the value that a text stands for.
     ///
     /// # Errors

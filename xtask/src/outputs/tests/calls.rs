@@ -31,6 +31,7 @@ fn additions_to_a_spec_can_be_called_from_every_language() {
     for (package, target, name) in [
         ("cli", "[[bin]]", "talentdata"),
         ("ffi-c", "[lib]", "talentdata"),
+        ("ffi-sandbox", "[lib]", "talentdata_sandbox_c"),
         ("py", "[lib]", "_talentdata"),
     ] {
         let name = format!("{target}\nname = \"{name}");

@@ -81,7 +81,12 @@ fn rows_of_inferred_columns_meet_another_type_by_the_same_policy() {
             Ok(record(format!("{{\"id\":\"{at}\",\"x\":[{value}]}}")))
         });
         let table = TableOptions::default().with_on_new(on_new);
-        let mut batches = RecordBatches::new(ListName::Contacts, &table, 5000, records).unwrap();
+        let mut batches = RecordBatches::new(
+            ListName::Contacts,
+            &table.clone().with_batch_rows(5000),
+            records,
+        )
+        .unwrap();
         let read: Vec<_> = batches.by_ref().collect();
         let rows = read
             .iter()

@@ -22,7 +22,10 @@ struct Reader(Batches, IntoIter<Result<Vec<RawRecord>>>);
 
 impl Reader {
     fn new(pages: Vec<Result<Vec<RawRecord>>>, rows: usize) -> Self {
-        let batches = Batches::new(ListName::Contacts, &TableOptions::default(), rows);
+        let batches = Batches::new(
+            ListName::Contacts,
+            &TableOptions::default().with_batch_rows(rows),
+        );
         Reader(batches, pages.into_iter())
     }
 

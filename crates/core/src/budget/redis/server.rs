@@ -118,6 +118,8 @@ pub(super) struct Place {
     login: RedisConnectionInfo,
     /// The server's URL without user and password.
     pub(super) shown: String,
+    /// The name of the company, for display.
+    company: String,
     scrubber: Scrubber,
     /// The script, which is called by its digest. A server that does not have it receives the text.
     script: redis::Script,
@@ -138,6 +140,7 @@ impl Place {
             scrubber: Scrubber::new(passwords.iter().flatten()),
             login: login.set_skip_set_lib_name(),
             shown: options.store.to_string(),
+            company: options.company[1].clone(),
             script: redis::Script::new(SOURCE),
             key: format!("{PREFIX}{}", company_key(&options.company, None)),
         }
@@ -249,6 +252,7 @@ pub(super) async fn look(place: &Place) -> Result<BudgetState, String> {
     let [rate, pause] = ["rate", "pause"].map(|name| kept["state"][name].as_f64());
     Ok(BudgetState {
         store: place.shown.clone(),
+        company: place.company.clone(),
         members,
         requests_per_second: rate,
         mode: rate.map(|_| MODE.to_owned()),

@@ -51,15 +51,15 @@ impl SharedToken {
             return None;
         }
         let (_, secret) = config.require_credentials().ok()?;
-        let company = company_key(&config.company(), Some(&shared_file::run_of_host()));
-        let path = shared_file::path(&format!("{PREFIX}{company}"));
-        Some(SharedToken::at(path, &company, secret))
+        let client = company_key(&config.client(), Some(&shared_file::run_of_host()));
+        let path = shared_file::path(&format!("{PREFIX}{client}"));
+        Some(SharedToken::at(path, &client, secret))
     }
 
-    /// Returns the token in this file. Only clients of the company that know the secret share it.
-    fn at(path: PathBuf, company: &str, secret: &Secret) -> Self {
+    /// Returns the token in this file. Only clients with this client ID that know the secret share it.
+    fn at(path: PathBuf, client: &str, secret: &Secret) -> Self {
         let mut key = blake3::Hasher::new_derive_key(PURPOSE);
-        absorb(&mut key, [company, secret.expose()]);
+        absorb(&mut key, [client, secret.expose()]);
         SharedToken {
             file: SharedFile::new(path, TRIES, PAUSE),
             key: *key.finalize().as_bytes(),
@@ -159,7 +159,7 @@ impl SharedToken {
 
     fn tell(&self, error: &io::Error) {
         if lock(&self.trouble).replace(error.to_string()).is_none() {
-            tracing::warn!("the token cache of this host cannot be used: {error}");
+            tracing::warn!(reason = %error, "the token cache of this host cannot be used");
         }
     }
 }

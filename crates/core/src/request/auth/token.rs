@@ -110,7 +110,7 @@ pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
     let text = response
         .object_text()
         .map_err(|error| error.with_max_attempts(2))?;
-    let fields: Fields = from_json(text, "token response")?;
+    let fields: Fields = from_json(&text, "token response")?;
     let wrong = |message: &str| {
         let message = format!("token response: {message}");
         Error::new(ErrorKind::TokenResponse, message)
@@ -133,7 +133,10 @@ pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
     // Some services write 0 or -1 if a token does not expire.
     let seconds = seconds.filter(|seconds: &f64| *seconds > 0.0);
     if seconds.is_none() {
-        tracing::warn!("the token response has no usable expires_in; taking {USUAL_LIFETIME} s");
+        tracing::warn!(
+            seconds = USUAL_LIFETIME,
+            "the token response has no usable expires_in; the usual lifetime is taken"
+        );
     }
     let seconds = seconds.unwrap_or(USUAL_LIFETIME);
     let lifetime = Duration::from_secs_f64(seconds.clamp(LIFETIMES.0, LIFETIMES.1));

@@ -1,0 +1,280 @@
+//! A person whose fields were dropped or hashed is in no file, log or message, whether a run has ended, failed or was killed.
+
+use crate::support::stub::{self, api, page, serve};
+use crate::support::{Ended, program, run, wait_until};
+use serde_json::{Value, json};
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tempfile::TempDir;
+
+/// The states of the service: it responds, it leaves the last pages open, or it sends a damaged page.
+const WHOLE: u64 = 0;
+const STALLED: u64 = 1;
+const DAMAGED: u64 = 2;
+/// The number of records, and the place of the person among them.
+const RECORDS: u64 = 300;
+const PERSON: u64 = 100;
+/// The fields of a record besides `id`.
+const FIELDS: &str = "firstName,lastName,email,phones,address,/langs/*/name,note";
+
+/// Returns a value that occurs nowhere else. JSON must escape a part of it.
+fn value(name: &str) -> String {
+    format!("CANARY-{name} \"ä\u{1f600}\"/\\ of this person")
+}
+
+fn person() -> Value {
+    json!({
+        "id": value("id"), "firstName": value("first"), "lastName": value("last"), "email": value("email"),
+        "phones": [value("phone")], "address": {"street": value("street"), "geo": [{"city": value("city")}]},
+        "langs": [{"name": value("lang"), "level": 3}], "note": value("note"), "kept": "kept",
+    })
+}
+
+fn record(index: u64) -> String {
+    if index == PERSON {
+        return person().to_string();
+    }
+    let text = format!("other {index}");
+    let record = json!({
+        "id": text, "firstName": text, "lastName": text, "email": text, "phones": [text],
+        "address": {"street": text}, "langs": [{"name": text, "level": 3}], "note": null, "kept": "kept",
+    });
+    record.to_string()
+}
+
+/// Returns a text in Base64, without the characters that depend on its neighbours.
+fn base64(text: &[u8], shift: usize) -> String {
+    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bytes = [&vec![0; shift], text].concat();
+    let mut out = String::new();
+    for three in bytes.chunks_exact(3) {
+        let bits = three
+            .iter()
+            .fold(0, |bits, byte| bits << 8 | usize::from(*byte));
+        for place in [18, 12, 6, 0] {
+            out.push(char::from(letters[bits >> place & 63]));
+        }
+    }
+    out.split_off(shift * 2)
+}
+
+/// The forms in which values may be written.
+fn forms(with_id: bool) -> Vec<Vec<u8>> {
+    let names = [
+        "first", "last", "email", "phone", "street", "city", "lang", "note",
+    ];
+    let names = names.into_iter().chain(with_id.then_some("id"));
+    let of = |name: &str| {
+        let text = value(name);
+        let escaped = json!(text).to_string().trim_matches('"').to_owned();
+        let ascii = escaped
+            .replace('ä', "\\u00e4")
+            .replace('\u{1f600}', "\\ud83d\\ude00");
+        let encoded = [0, 1, 2].map(|shift| base64(text.as_bytes(), shift));
+        // The part that no writer escapes.
+        let core = format!("CANARY-{name} ");
+        [vec![text, escaped, ascii, core], encoded.to_vec()].concat()
+    };
+    names.flat_map(of).map(String::into_bytes).collect()
+}
+
+/// Returns the files below a directory that contain one of these texts.
+fn found(directory: &Path, forms: &[Vec<u8>]) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            names.extend(found(&path, forms));
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        let has = |form: &&Vec<u8>| {
+            bytes
+                .windows(form.len())
+                .any(|part| part == form.as_slice())
+        };
+        if forms.iter().any(|form| has(&form)) {
+            names.push(path.display().to_string());
+        }
+    }
+    names
+}
+
+/// A service with the person, and the directory in which the program runs.
+struct Service {
+    base_url: String,
+    state: Arc<AtomicU64>,
+    directory: TempDir,
+}
+
+impl Service {
+    fn start() -> Self {
+        let state = Arc::new(AtomicU64::new(WHOLE));
+        let seen = Arc::clone(&state);
+        let base_url = serve(api(move |request| {
+            let body = page(request, "contacts", RECORDS, 100, record);
+            match seen.load(Ordering::Relaxed) {
+                STALLED if request.number("offset") >= Some(190) => loop {
+                    std::thread::park();
+                },
+                DAMAGED if request.number("offset") >= Some(90) => {
+                    (200, "", body.replace(",{\"id\":\"other 1", "{"))
+                }
+                _ => (200, "", body),
+            }
+        }));
+        let directory = tempfile::tempdir().unwrap();
+        Service {
+            base_url,
+            state,
+            directory,
+        }
+    }
+
+    /// Returns the program, whose log is in the file `log`.
+    fn command(&self, words: &str) -> Command {
+        let place = self.directory.path();
+        let log = File::options()
+            .append(true)
+            .create(true)
+            .open(place.join("log"));
+        let mut command = program(words);
+        command
+            .current_dir(place)
+            .env("TMPDIR", place)
+            .env("TALENTDATA_BASE_URL", &self.base_url)
+            .env("TALENTDATA_CLIENT_ID", "me")
+            .env("TALENTDATA_CLIENT_SECRET", stub::SECRET)
+            .env("TALENTDATA_PACED", "false")
+            .env("TALENTDATA_MAX_ATTEMPTS", "1")
+            .env("TALENTDATA_HASH_KEY", "0123456789abcdef0123456789abcdef")
+            .env("TALENTDATA_LOG", "trace")
+            .stderr(Stdio::from(log.unwrap()));
+        command
+    }
+
+    fn set(&self, state: u64) {
+        self.state.store(state, Ordering::Relaxed);
+    }
+}
+
+/// The jobs, and a file that exists in the middle of them.
+const JOBS: [(&str, &str); 5] = [
+    (
+        "export contacts --format jsonl --out out --receipt receipt",
+        "out.part/checkpoint",
+    ),
+    (
+        "export contacts --format csv --out out --receipt receipt",
+        "out.part/checkpoint",
+    ),
+    (
+        "export contacts --format parquet --out out --receipt receipt",
+        "out.part/checkpoint",
+    ),
+    (
+        "export contacts --format arrow --out out --receipt receipt",
+        "out.part/checkpoint",
+    ),
+    (
+        "sync contacts --to mirror.db --receipt receipt",
+        "mirror.db",
+    ),
+];
+
+/// Checks that none of these forms is in any file while a job is killed, when it has failed, and when it has ended.
+fn check(policy: &str, forms: &[Vec<u8>]) {
+    for (job, middle) in JOBS {
+        let service = Service::start();
+        let place = service.directory.path();
+        let none = |when: &str| assert_eq!(found(place, forms), [""; 0], "{job} {policy}: {when}");
+        let words = format!("{job} {policy}");
+        service.set(STALLED);
+        let mut child = service
+            .command(&words)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_until(&mut child, || place.join(middle).exists());
+        none("while it runs");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        none("killed");
+        let again = if job.starts_with("export") {
+            format!("{words} --restart")
+        } else {
+            words.clone()
+        };
+        service.set(DAMAGED);
+        let ended = service.command(&again).output().unwrap();
+        assert!(!ended.status.success(), "{job}");
+        none("failed");
+        service.set(WHOLE);
+        let ended = service.command(&again).output().unwrap();
+        let log = || fs::read_to_string(place.join("log")).unwrap();
+        assert!(ended.status.success(), "{job}: {}", log());
+        none("ended");
+        let receipt: Value =
+            serde_json::from_slice(&fs::read(place.join("receipt")).unwrap()).unwrap();
+        let scan = receipt[0].get("scan").unwrap_or(&receipt[0]);
+        assert_eq!(scan["records"], RECORDS, "{receipt}");
+        assert_eq!(scan["unmatched_fields"], json!([]), "{receipt}");
+    }
+}
+
+#[test]
+fn a_person_is_in_no_file_without_the_dropped_fields() {
+    check(&format!("--drop {FIELDS}"), &forms(false));
+}
+
+#[test]
+fn a_person_is_in_no_file_with_hashed_fields() {
+    check(&format!("--hash id,{FIELDS}"), &forms(true));
+}
+
+/// Otherwise the tests above would prove nothing.
+#[test]
+fn a_person_is_found_where_nothing_is_dropped() {
+    for (job, _) in JOBS {
+        let service = Service::start();
+        let ended = service.command(job).output().unwrap();
+        assert!(ended.status.success(), "{job}");
+        assert_ne!(
+            found(service.directory.path(), &forms(false)),
+            [""; 0],
+            "{job}"
+        );
+    }
+    let encoded = base64(b"xCANARY of this person", 0);
+    assert!(
+        encoded.contains(&base64(b"CANARY of this perso", 1)),
+        "{encoded}"
+    );
+}
+
+#[test]
+fn a_profile_leaves_fields_out_and_the_command_says_so() {
+    let service = Service::start();
+    let place = service.directory.path();
+    let profile = place.join("talentdata/profiles.toml");
+    fs::create_dir(place.join("talentdata")).unwrap();
+    fs::write(&profile, "[default.lists.contacts]\ndrop = [\"email\"]\n").unwrap();
+    fs::set_permissions(&profile, Permissions::from_mode(0o600)).unwrap();
+    let mut command = service.command("export contacts --out out --drop note");
+    command
+        .env("XDG_CONFIG_HOME", place)
+        .env_remove("TALENTDATA_LOG")
+        .stderr(Stdio::piped());
+    let ended: Ended = run(&mut command);
+    ended.says(0, "contacts: the setting lists drops email\n");
+    let text = fs::read_to_string(place.join("out")).unwrap();
+    assert_eq!(text.lines().count() as u64, RECORDS);
+    assert!(
+        text.contains("firstName") && !text.contains("email") && !text.contains("note"),
+        "{text}"
+    );
+}
