@@ -165,7 +165,9 @@ def test_commands_run(page, service, monkeypatch):
         Path("ids.txt").write_text(f"{other}\n", encoding="utf-8")
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     # The commands that forget records run late, and those that forget a list last, because the others need it.
-    for command in sorted(commands(page), key=lambda command: (" forget " in command) + ("forget contacts --from" in command)):
+    for command in sorted(
+        commands(page), key=lambda command: (" forget " in command) + ("forget contacts --from" in command)
+    ):
         # The bookmark in the manual is a placeholder for a stored one.
         command = command.replace("9c41d0-51d2a7-5f2a03b8c6e1:17", noted).replace('"$bookmark"', noted)
         command = command.replace("--record ID", f"--record {person}")

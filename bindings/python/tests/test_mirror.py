@@ -174,7 +174,9 @@ def test_records_are_erased_and_reported_until_acknowledged(client, tmp_path):
             mirror.forget("pools", records=wrong)
     mirror.forget("pools", records=[first])
     changes = mirror.changes("pools", receipt.bookmark)
-    assert changes.to_arrow().select(["_op", "_key", "id"]).to_pylist() == [{"_op": "erased", "_key": first, "id": None}]
+    assert changes.to_arrow().select(["_op", "_key", "id"]).to_pylist() == [
+        {"_op": "erased", "_key": first, "id": None}
+    ]
     mirror.forget("pools", records=[second], announced=False)
     assert mirror.changes("pools", changes.bookmark).to_arrow().num_rows == 0
     assert first.encode() in path.read_bytes() and second.encode() not in path.read_bytes()

@@ -91,8 +91,7 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   /// Erases records of a list by their ids, a JSON array of strings, with all their versions and changes. Copies follow by the
   /// changes `erased`, which are not kept if it is unannounced. Syncs do not store the records again if they are to be
   /// kept out. Returns `records`, `versions`, `changes` and `bookmark`.
-  result<record> try_erase(list_name list, std::string_view records, bool unannounced = false,
-                           bool keep_out = false) const {
+  result<record> try_erase(list_name list, std::string_view records, bool unannounced = false, bool keep_out = false) const {
     return detail::made<record>(talentdata_mirror_erase, get(), detail::text(list.name), detail::text(records),
                                 unannounced ? 1 : 0, keep_out ? 1 : 0);
   }
