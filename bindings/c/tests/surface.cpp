@@ -287,6 +287,8 @@ static void jobs(const talentdata::client &client) {
     stream.release(&stream);
   }
   CHECK(mirror.verify().get<std::vector<std::string>>("differences").empty());
+  CHECK(throws<talentdata::invalid_argument_error>([&] { (void)mirror.erase(talentdata::pools, "[\"nobody\"]"); }));
+  mirror.acknowledge(talentdata::pools, bookmark);
   mirror.forget(talentdata::pools);
   CHECK(!mirror.try_syncs(talentdata::pools));
   CHECK(throws<talentdata::path_error>([&] { (void)talentdata::mirror::open("nowhere"); }));

@@ -94,6 +94,8 @@ class AsyncClient(AsyncOperations):
         max_deletes: int | float | str | None = None,
         same_service: bool = False,
         keep: datetime.timedelta | str | None = None,
+        keep_deleted: datetime.timedelta | str | None = None,
+        dry_run: bool = False,
         page_size: int | None = None,
         fields: list[str] | None = None,
         drop: list[str] | None = None,
@@ -124,6 +126,9 @@ class AsyncClient(AsyncOperations):
                 same. Set it once, after such a change.
             keep: Changes and earlier versions that are older are removed, such as `"90d"`; by default all are kept. Ages
                 are counted from sync to sync, and the changes of the last one are always kept.
+            keep_deleted: Records whose delete was reported longer ago are erased, such as `"30d"`, with all their versions
+                and changes. A change `erased` has their key until `keep` removes it.
+            dry_run: Commit nothing. The receipts have the numbers of changes that a sync would commit.
             page_size: Records per request; by default each list's maximum.
             fields: See `list` of a list.
             drop: See `list` of a list.
@@ -140,8 +145,8 @@ class AsyncClient(AsyncOperations):
         """
         most = f"{max_deletes * 100}%" if isinstance(max_deletes, float) else max_deletes
         options: dict[str, Any] = {"confirm": confirm, "on_new_field": on_new_field, "same_service": same_service}
-        options |= {"max_deletes": most, "keep": keep, "page_size": page_size}
-        options |= {"fields": fields, "drop": drop, "hash": hash}
+        options |= {"max_deletes": most, "keep": keep, "keep_deleted": keep_deleted, "dry_run": dry_run}
+        options |= {"page_size": page_size, "fields": fields, "drop": drop, "hash": hash}
         # All jobs are checked before the first one runs.
         jobs = [(list[0], RawJob(self, True, list, path, options)) for list in self._names(resources)]
         return [SyncReceipt(await run_async(job, name, progress)) for name, job in jobs]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from . import _display, _frames, _talentdata
 from ._error import Error
+from ._errors import InvalidArgumentError
 from ._results import Receipt, SyncReceipt, Verification
-from ._talentdata import RawMirror, RawRows, Record, forget
+from ._talentdata import RawMirror, RawRows, Record, acknowledge, erase, forget
 
 if TYPE_CHECKING:
     import pandas
@@ -117,10 +118,11 @@ class Mirror:
     ) -> Rows:
         """Returns the changes after sync `since`, from the oldest change to the newest.
 
-        The rows have the columns `_generation`, `_op` (`insert`, `update`, `delete`, `missing` or `reappeared`), `_key`
-        (the record's `id` as text), `_last_seen`, `_seen` and `_changed` (for `update` the names of the fields that
-        differ, as a JSON array), and the columns of the record. The record is the new version, or for `delete` and
-        `missing` the last known version. To keep a copy, store `Rows.bookmark` with the
+        The rows have the columns `_generation`, `_op` (`insert`, `update`, `delete`, `missing`, `reappeared` or
+        `erased`), `_key` (the record's `id` as text), `_last_seen`, `_seen` and `_changed` (for `update` the names of the
+        fields that differ, as a JSON array), and the columns of the record. The record is the new version, or for `delete`
+        and `missing` the last known version. Of an erased record only the key is left. To keep a copy, store
+        `Rows.bookmark` with the
         rows. You may load the same changes twice.
 
         Args:
@@ -226,14 +228,47 @@ class Mirror:
         """Reads the whole mirror and compares it with the digests of the syncs. Returns the differences, if any."""
         return self._mirror.verify()
 
-    def forget(self, resource: str) -> None:
-        """Removes a list, with its history.
+    def forget(
+        self, resource: str, *, records: Iterable[str] | None = None, announced: bool = True, keep_out: bool = False
+    ) -> None:
+        """Removes a list with its history, or erases single records with all their versions and changes.
+
+        Afterwards no byte of what was removed is left in the files of the mirror. If the process ends too early, the next
+        `forget` or sync finishes it. If the service still lists an erased record, the next sync brings it back.
+
+        Args:
+            resource: The list.
+            records: The ids of the records to erase; by default the whole list is removed. If no record has one of the ids,
+                nothing is erased.
+            announced: Report each erased record as a change `erased` with its key, so that copies can follow. The changes
+                are kept until `acknowledge`, or until `keep` of a sync removes them.
+            keep_out: Keep a keyed digest of each id, so that syncs do not store the record again. Their receipts count such
+                records as `kept_out`.
 
         Raises:
-            talentdata.BusyError: A sync is writing to the mirror.
-            talentdata.InvalidArgumentError: The mirror does not have the list.
+            talentdata.BusyError: A sync is writing to the mirror, or a reader, such as `Rows` that were not read to their
+                end, still needs the bytes of what is removed.
+            talentdata.InvalidArgumentError: The mirror does not have the list or one of the ids, or its records have no id.
         """
-        forget(self._path, resource)
+        if records is None:
+            forget(self._path, resource)
+        elif isinstance(records, str):
+            raise InvalidArgumentError("records: give a list of ids, also for one record")
+        else:
+            erase(self._path, resource, list(records), announced, keep_out)
+
+    def acknowledge(self, resource: str, up_to: int | str | datetime.datetime) -> None:
+        """Removes the changes `erased` up to a sync, once every copy of the list has applied them.
+
+        Args:
+            resource: The list.
+            up_to: The bookmark that was stored with the changes, or what else `changes` takes for `since`.
+
+        Raises:
+            talentdata.MismatchError: The sync belongs to another history.
+            talentdata.InvalidArgumentError: The mirror does not have the list, or does not have such a sync yet.
+        """
+        acknowledge(self._path, resource, moment(up_to))
 
     def __repr__(self) -> str:
         try:

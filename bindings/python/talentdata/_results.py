@@ -697,7 +697,7 @@ class SyncReceipt(MirrorReceipt):
     """The receipt of a sync."""
 
     __slots__ = ()
-    _documented = ("generation", "bookmark", "started", "ended", "changes", "missing", "withheld", "removed", "confirms", "shortfall", "scan",)
+    _documented = ("generation", "bookmark", "started", "ended", "changes", "missing", "withheld", "removed", "erased_since", "kept_out", "dry_run", "confirms", "shortfall", "scan",)
 
     generation: Field[int] = Field(
         "generation",
@@ -752,10 +752,31 @@ class SyncReceipt(MirrorReceipt):
     removed: Field[Removed | None] = Field(
         "removed",
         "model",
-        "The history that was older than `keep` and was removed; `None` if none was.",
+        "The history that was older than `keep` or `keep_deleted` and was removed; `None` if none was.",
         of=lambda: Removed,
     )
-    """The history that was older than `keep` and was removed; `None` if none was."""
+    """The history that was older than `keep` or `keep_deleted` and was removed; `None` if none was."""
+    erased_since: Field[int] = Field(
+        "erased_since",
+        "integer",
+        "The number of records of this sync that were erased since. The list as of this sync lacks them.",
+        required=True,
+    )
+    """The number of records of this sync that were erased since. The list as of this sync lacks them."""
+    kept_out: Field[int] = Field(
+        "kept_out",
+        "integer",
+        "The number of delivered records that were not stored, because they were erased and are kept out.",
+        required=True,
+    )
+    """The number of delivered records that were not stored, because they were erased and are kept out."""
+    dry_run: Field[bool] = Field(
+        "dry_run",
+        "boolean",
+        "True for a dry run, which has committed nothing. Then there is no bookmark.",
+        required=True,
+    )
+    """True for a dry run, which has committed nothing. Then there is no bookmark."""
     confirms: Field[SyncReceipt | None] = Field(
         "confirms",
         "model",
@@ -783,7 +804,7 @@ class ChangeCounts(Record):
     """The numbers of changes of each kind that a sync has found."""
 
     __slots__ = ()
-    _documented = ("insert", "update", "delete", "missing", "reappeared",)
+    _documented = ("insert", "update", "delete", "missing", "reappeared", "erased",)
 
     insert: Field[int] = Field(
         "insert",
@@ -820,6 +841,13 @@ class ChangeCounts(Record):
         required=True,
     )
     """Records that were missing, and are there again."""
+    erased: Field[int] = Field(
+        "erased",
+        "integer",
+        "Records that were erased, in place of a scan or because their delete was older than `keep_deleted`.",
+        required=True,
+    )
+    """Records that were erased, in place of a scan or because their delete was older than `keep_deleted`."""
 
 
 class Withheld(Record):
@@ -848,7 +876,7 @@ class Removed(Record):
     """History that a sync has removed because of its age."""
 
     __slots__ = ()
-    _documented = ("syncs", "changes", "versions",)
+    _documented = ("syncs", "changes", "versions", "records",)
 
     syncs: Field[int] = Field(
         "syncs",
@@ -871,6 +899,13 @@ class Removed(Record):
         required=True,
     )
     """The earlier versions of records."""
+    records: Field[int] = Field(
+        "records",
+        "integer",
+        "The records whose delete was older than `keep_deleted`, with all their versions and changes.",
+        required=True,
+    )
+    """The records whose delete was older than `keep_deleted`, with all their versions and changes."""
 
 
 class RowsReceipt(Record):
@@ -893,6 +928,13 @@ class RowsReceipt(Record):
         required=True,
     )
     """The bookmark of this sync. Note it with what was written: the changes after it are the next ones to load."""
+    erased_since: Field[int] = Field(
+        "erased_since",
+        "integer",
+        "The number of records of this sync that were erased since, and were not written.",
+        required=True,
+    )
+    """The number of records of this sync that were erased since, and were not written."""
     resource: Field[str] = Field(
         "resource",
         "text",

@@ -155,18 +155,23 @@ def service(tmp_path, monkeypatch, environment):
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.stem)
 def test_commands_run(page, service, monkeypatch):
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    noted = ""
+    noted = person = ""
     if any("mirror.db" in command for command in commands(page)):
         with service.client(paced=False) as client:
             for _ in range(17):
                 [receipt] = client.sync(["contacts"], "mirror.db")
                 service.change("contacts", update=1)
             noted = receipt.bookmark
+        person, other, *_ = talentdata.Mirror("mirror.db").current("contacts").to_arrow()["id"].to_pylist()
+        Path("ids.txt").write_text(f"{other}\n", encoding="utf-8")
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    # The commands that forget a list run last, because the others need it.
-    for command in sorted(commands(page), key=lambda command: " forget " in command):
+    # The commands that forget records run late, and those that forget a list last, because the others need it.
+    for command in sorted(
+        commands(page), key=lambda command: (" forget " in command) + ("forget contacts --from" in command)
+    ):
         # The bookmark in the manual is a placeholder for a stored one.
         command = command.replace("9c41d0-51d2a7-5f2a03b8c6e1:17", noted).replace('"$bookmark"', noted)
+        command = command.replace("--record ID", f"--record {person}")
         # The only time in the manual is a placeholder for a time after a sync.
         command = command.replace("2026-11-20T06:00:00Z", now)
         ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)

@@ -52,6 +52,12 @@ def rounds(load):
             for _ in range(2):
                 sandbox.change("contacts", update=40, delete=20, insert=15)
                 yield sync(False)
+            # Two people are erased, and the service no longer has one of them.
+            mirror = talentdata.Mirror("mirror.db")
+            first, *_, last = mirror.current("contacts").to_arrow()["id"].to_pylist()
+            mirror.forget("contacts", records=[first, last])
+            sandbox.change("contacts", delete=1)
+            yield sync(False)
             # The list stays unchanged for longer than changes are kept. The stored bookmark is that of the last sync,
             # so the copy can continue.
             for _ in range(4):

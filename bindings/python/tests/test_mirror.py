@@ -208,6 +208,27 @@ def test_changes_since_an_age_a_date_or_a_time_without_a_zone(sandbox, client, t
     assert mirror.as_of("pools", naive).bookmark == first.bookmark
 
 
+def test_records_are_erased_and_reported_until_acknowledged(client, tmp_path):
+    path = tmp_path / "mirror.db"
+    [receipt] = client.sync(["pools"], path)
+    mirror = talentdata.Mirror(path)
+    first, second, *_ = mirror.current("pools").to_arrow()["id"].to_pylist()
+    for wrong in (["nobody"], [], first):
+        with pytest.raises(talentdata.InvalidArgumentError, match="records: "):
+            mirror.forget("pools", records=wrong)
+    mirror.forget("pools", records=[first])
+    changes = mirror.changes("pools", receipt.bookmark)
+    assert changes.to_arrow().select(["_op", "_key", "id"]).to_pylist() == [
+        {"_op": "erased", "_key": first, "id": None}
+    ]
+    mirror.forget("pools", records=[second], announced=False)
+    assert mirror.changes("pools", changes.bookmark).to_arrow().num_rows == 0
+    assert first.encode() in path.read_bytes() and second.encode() not in path.read_bytes()
+    mirror.acknowledge("pools", changes.bookmark)
+    assert first.encode() not in path.read_bytes()
+    assert [sync.erased_since for sync in mirror.syncs] == [2, 1] and mirror.verify() == []
+
+
 def test_a_mirror_moves_to_another_address_of_the_same_service(sandbox, client, tmp_path):
     path = tmp_path / "mirror.db"
     [first] = client.sync(["pools"], path)

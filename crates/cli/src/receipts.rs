@@ -87,8 +87,19 @@ impl Done {
                 },
                 place
             ),
+            Done::Sync(receipt) if receipt.dry_run => format!(
+                "{list}: nothing was committed; sync {} would have {} records, {} inserted, {} updated, {} deleted, {} missing, \
+                 read in {:.1} s",
+                receipt.generation,
+                receipt.scan.records,
+                receipt.changes.insert,
+                receipt.changes.update,
+                receipt.changes.delete,
+                receipt.missing,
+                receipt.scan.seconds
+            ),
             Done::Sync(receipt) => format!(
-                "{list}: sync {}: {} records, {} inserted, {} updated, {} deleted, {} missing, in {:.1} s{}, bookmark {}",
+                "{list}: sync {}: {} records, {} inserted, {} updated, {} deleted, {} missing, in {:.1} s{}{}, bookmark {}",
                 receipt.generation,
                 receipt.scan.records,
                 receipt.changes.insert,
@@ -97,10 +108,18 @@ impl Done {
                 receipt.missing,
                 receipt.scan.seconds,
                 receipt.removed.map_or_else(String::new, |removed| format!(
-                    ", removed as too old: {} syncs, {} changes, {} versions",
-                    removed.syncs, removed.changes, removed.versions
+                    ", removed as too old: {} syncs, {} changes, {} versions, {} deleted records",
+                    removed.syncs, removed.changes, removed.versions, removed.records
                 )),
+                match receipt.kept_out {
+                    0 => String::new(),
+                    count => format!(", {count} kept out"),
+                },
                 receipt.bookmark
+            ),
+            Done::Rows(receipt) if receipt.erased_since > 0 => format!(
+                "{list}: {} records of this sync were erased since; bookmark {}",
+                receipt.erased_since, receipt.bookmark
             ),
             Done::Rows(receipt) => format!("{list}: bookmark {}", receipt.bookmark),
         }

@@ -3,16 +3,17 @@
 use crate::boundary::guard_or;
 use crate::client::list_name;
 use crate::error::ErrorHandle;
-use crate::export::{get, guard, lent, optional_text, path, slot, stream};
+use crate::export::{get, guard, invalid, lent, optional_text, path, slot, stream, text};
 use crate::options::OptionsHandle;
 use crate::record::RecordHandle;
 use crate::text::Text;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use talentdata_core::Result;
 use talentdata_core::types::ListName;
 use talentdata_mirror::internal::JobKind;
-use talentdata_mirror::{Mirror, Rows, SyncPoint, forget};
+use talentdata_mirror::{Erase, Mirror, Rows, SyncPoint, acknowledge, forget};
 
 /// A mirror: one SQLite file with lists as of their last sync, and the changes of each sync. Freed with
 /// talentdata_mirror_free.
@@ -64,8 +65,9 @@ pub extern "C" fn talentdata_mirror_syncs(
 }
 
 /// Returns the changes of a list after a sync, from the oldest to the newest, as a stream of the Arrow C data
-/// interface. The columns are _generation, _op (insert, update, delete, missing or reappeared), _key, _last_seen, _seen and
-/// _changed (for update the names of the fields that differ, as a JSON array), and the columns of the record. The record is the new version, or for delete and missing the last known version.
+/// interface. The columns are _generation, _op (insert, update, delete, missing, reappeared or erased), _key, _last_seen,
+/// _seen and _changed (for update the names of the fields that differ, as a JSON array), and the columns of the record. The
+/// record is the new version, or for delete and missing the last known version. Of an erased record only the key is left.
 ///
 /// Store the `bookmark` of the last sync with the rows, even if there are no changes, and pass it as `since` the next time.
 /// The metadata of the schema contains it as talentdata.bookmark.
@@ -170,6 +172,71 @@ pub extern "C" fn talentdata_mirror_forget(
     list: Text,
 ) -> Option<Box<ErrorHandle>> {
     guard(|| forget(lent(mirror, "mirror")?.inner.path(), list_name(&list)?))
+}
+
+/// Erases records of a list from a mirror, with all their versions and changes. Afterwards no byte of them is left in the
+/// files of the mirror, except for the keys in the changes `erased`, by which copies follow. If the process ends too early,
+/// the next talentdata_mirror_erase, talentdata_mirror_forget or sync finishes it.
+///
+/// @param mirror the mirror
+/// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
+/// @param records a JSON array with the ids of the records, as strings
+/// @param unannounced 0 to report each record as a change `erased`; any other number to keep no change, because the key may be
+/// personal itself
+/// @param keep_out 0 to let a sync store the records again if the service still has them; any other number to keep a keyed
+/// digest of each id, by which syncs leave them out
+/// @param erased_out NULL, or a JSON object with the numbers of erased `records`, `versions` and `changes`, and the `bookmark`
+/// of the last sync
+/// Ownership: the caller frees `*erased_out` with talentdata_record_free.
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, a list that the mirror does not have, an id that no record has, or a list
+/// whose records have no id; then nothing is erased. BUSY while a sync is writing to the mirror, or if the records are erased
+/// but a stream or another program still needs their bytes; IO.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_mirror_erase(
+    mirror: Option<&MirrorHandle>,
+    list: Text,
+    records: Text,
+    unannounced: c_int,
+    keep_out: c_int,
+    erased_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
+) -> Option<Box<ErrorHandle>> {
+    guard(|| {
+        let path = lent(mirror, "mirror")?.inner.path();
+        let records = text(&records, "records")?;
+        let records: Vec<String> = serde_json::from_str(records)
+            .map_err(|_| invalid("records", "must be a JSON array of strings"))?;
+        let erase = Erase::new(list_name(&list)?, path, records);
+        let erase = erase.with_announced(unannounced == 0);
+        let erased = erase.with_keep_out(keep_out != 0).run()?;
+        if let Some(out) = erased_out {
+            out.write(RecordHandle::of(&erased)?);
+        }
+        Ok(())
+    })
+}
+
+/// Removes the changes `erased` of a list up to a sync, once every copy of the list has applied them.
+///
+/// @param mirror the mirror
+/// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
+/// @param up_to the bookmark that was stored with the changes, or what else talentdata_mirror_changes takes for `since`
+/// Threads: any.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, a list that the mirror does not have, or a sync that does not exist yet;
+/// MISMATCH if the sync belongs to another history; BUSY while a sync is writing to the mirror; IO.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_mirror_acknowledge(
+    mirror: Option<&MirrorHandle>,
+    list: Text,
+    up_to: Text,
+) -> Option<Box<ErrorHandle>> {
+    guard(|| {
+        let path = lent(mirror, "mirror")?.inner.path();
+        let up_to: SyncPoint = text(&up_to, "up_to")?.parse()?;
+        acknowledge(path, list_name(&list)?, &up_to)
+    })
 }
 
 /// Frees a mirror. NULL does nothing. Streams of the mirror stay valid.

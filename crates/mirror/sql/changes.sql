@@ -1,7 +1,7 @@
 -- A page of changes, oldest first: each as an object of its own, or as a row of a table. In a row, the fields of the change
 -- stand after those of its record, because the last duplicate of a name wins. The fields that an update has changed follow
 -- from the version before, which has the place of the new one unless the record moved. The last column is true if that
--- version is not found, and `earlier` may have it.
+-- version is not found, and `earlier` may have it. The change `erased` has no record.
 WITH page AS MATERIALIZED (
     SELECT sync, seq, op, change.key AS key, change.last_seen AS last_seen, seen, record, record.text AS text,
         CASE WHEN op = 'update' THEN changed_fields(
@@ -18,11 +18,12 @@ WITH page AS MATERIALIZED (
     LIMIT 100)
 SELECT sync, seq, row_digest(sync, seq, op, key, last_seen, seen, record, text),
     iif(:is_row,
-        rtrim(substr(text, 1, length(text) - 1), char(9, 10, 13, 32)) || iif(instr(text, '"'), ',', '')
+        ifnull(rtrim(substr(text, 1, length(text) - 1), char(9, 10, 13, 32)) || iif(instr(text, '"'), ',', ''), '{')
             || printf('"_generation":%d,"_op":%s,"_key":%s,"_last_seen":%s,"_seen":%s,"_changed":%s}',
                 sync, json_quote(op), json_quote(key), json_quote(last_seen), json_quote(seen), ifnull(changed, 'null')),
         printf('{"generation":%d,"op":%s,"key":%s,"last_seen":%s,"seen":%s,"changed":%s,"record":%s}',
-            sync, json_quote(op), json_quote(key), json_quote(last_seen), json_quote(seen), ifnull(changed, 'null'), text)),
+            sync, json_quote(op), json_quote(key), json_quote(last_seen), json_quote(seen), ifnull(changed, 'null'),
+            ifnull(text, 'null'))),
     op = 'update' AND changed IS NULL
 FROM page
 ORDER BY sync, seq

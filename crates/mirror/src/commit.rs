@@ -2,7 +2,9 @@
 //! in temporary tables. When the scan is complete, one transaction commits the difference.
 
 use crate::bookmark::Bookmark;
-use crate::digest::{Hash, key};
+use crate::clean::{clean, empty_log, require};
+use crate::digest::{Hash, key, keyed_digest};
+use crate::erase::take_out;
 use crate::file::{Claim, MirrorResult, at, damaged};
 use crate::keep::{micros, old};
 use crate::mark::{ListState, Marker};
@@ -15,8 +17,9 @@ use crate::upgrade::upgrade;
 use crate::views;
 use rusqlite::{Connection, OptionalExtension, named_params, params};
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use talentdata_columns::arrow::{ColumnTypes, NewFieldPolicy, TableSchema};
 use talentdata_columns::internal::Checker;
 use talentdata_core::internal::json;
@@ -45,6 +48,11 @@ pub(crate) struct Staging {
     id: String,
     /// The end times of the previous syncs that are kept.
     ends: Vec<i64>,
+    /// The secret of the mirror, and the digests of the records that must not be stored.
+    secret: String,
+    kept_out: HashSet<String>,
+    /// The number of delivered records that were not stored.
+    left_out: u64,
     /// True if two delivered records have the same `id`.
     has_repeated_id: bool,
 }
@@ -89,6 +97,10 @@ impl Staging {
             parameters: serde_json::to_string(&parameters)?,
         };
         let connection = claim.open()?;
+        if !sync.dry_run {
+            // Something was perhaps removed by a process that ended too early.
+            clean_or_warn(&connection, &sync.path);
+        }
         let mut syncs = SyncRow::all(&connection, resource.name())?;
         let ends = syncs
             .iter()
@@ -109,6 +121,7 @@ impl Staging {
         let id = new_id(&connection)?;
         check_source(&connection, sync, &source, before.as_ref())?;
         connection.execute_batch(sql!("staging"))?;
+        let (secret, kept_out) = kept_out(&connection, resource.name())?;
         Ok(Staging {
             connection,
             sync: sync.clone(),
@@ -120,6 +133,9 @@ impl Staging {
             marker: Marker::new(claim),
             id,
             ends,
+            secret,
+            kept_out,
+            left_out: 0,
             has_repeated_id: false,
         })
     }
@@ -139,6 +155,12 @@ impl Staging {
         let mut stage = transaction.prepare_cached(sql!("stage"))?;
         for record in records {
             let (base, by_id) = key(record);
+            if !self.kept_out.is_empty()
+                && self.kept_out.contains(&keyed_digest(&self.secret, &base))
+            {
+                self.left_out += 1;
+                continue;
+            }
             let (mut key, mut ordinal) = (base.clone(), 1);
             let text = record.as_str();
             while stage.execute(&[(":list", list), (":key", &key), (":text", text)])? == 0 {
@@ -165,7 +187,13 @@ impl Staging {
         let list = self.list();
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
         upgrade(&self.connection)?;
-        let receipt = self.apply(scan, &utc(ended))?;
+        let mut receipt = self.apply(scan, &utc(ended))?;
+        if self.sync.dry_run {
+            self.connection.execute_batch("ROLLBACK")?;
+            let _ = empty_log(&self.connection);
+            (receipt.dry_run, receipt.bookmark) = (true, String::new());
+            return Ok(receipt);
+        }
         self.marker.note(list, &self.state, Some(&self.id));
         self.connection.execute_batch("COMMIT")?;
         let state = ListState {
@@ -177,9 +205,10 @@ impl Staging {
         if let Some(differences) = &receipt.scan.schema {
             differences.log(list);
         }
+        clean_or_warn(&self.connection, &self.sync.path);
         // Without a log, the file alone is the whole mirror. If a reader still needs the log, it remains.
-        let truncate = "PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)";
-        let _ = self.connection.execute_batch(truncate);
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let _ = empty_log(&self.connection);
         Ok(receipt)
     }
 
@@ -212,12 +241,21 @@ impl Staging {
         let columns = self.columns()?;
         scan.schema = Some(self.differences(&columns)?);
         views::define(connection, self.list(), &columns)?;
+        let mut removed = self.prune(ended)?;
+        let records = self.erase_deleted(ended)?;
+        if records > 0 {
+            removed.get_or_insert_default().records = records;
+        }
+        if removed.is_some() {
+            require(connection)?;
+        }
         let receipt = SyncReceipt {
             generation: self.number().unsigned_abs(),
             started: utc(self.started),
             ended: ended.to_owned(),
             withheld,
-            removed: self.prune(ended)?,
+            removed,
+            kept_out: self.left_out,
             scan,
             ..SyncReceipt::default()
         };
@@ -326,23 +364,52 @@ impl Staging {
     /// Removes the history that is older than `keep`. The newest of the old syncs remains, and is the first that can still
     /// be read.
     fn prune(&self, ended: &str) -> MirrorResult<Option<Removed>> {
-        let ends: Vec<i64> = [&*self.ends, &[micros(ended)]].concat();
-        let old_syncs = self.sync.keep.map_or(0, |keep| old(&ends, keep));
         let begun = self.before.as_ref().map_or(0, |before| before.begun);
-        // The kept syncs have consecutive numbers, and `before` is the last of them.
-        let kept = self.state.last - (self.ends.len() as i64) + old_syncs as i64;
-        if old_syncs == 0 || kept == begun {
+        let kept = self.sync.keep.and_then(|keep| self.last_old(ended, keep));
+        let Some(kept) = kept.filter(|kept| *kept != begun) else {
             return Ok(None);
-        }
+        };
         let values = named_params! {":list": self.list(), ":kept": kept};
         Ok(match run(&self.connection, sql!("prune"), values)?[..] {
             [syncs, changes, versions] if syncs + changes + versions > 0 => Some(Removed {
                 syncs,
                 changes,
                 versions,
+                records: 0,
             }),
             _ => None,
         })
+    }
+
+    /// Returns the number of the last sync that is older than an age, if there is one.
+    fn last_old(&self, ended: &str, age: Duration) -> Option<i64> {
+        let ends: Vec<i64> = [&*self.ends, &[micros(ended)]].concat();
+        let count = old(&ends, age) as i64;
+        // The kept syncs have consecutive numbers, and `before` is the last of them.
+        (count > 0).then_some(self.state.last - (self.ends.len() as i64) + count)
+    }
+
+    /// Erases the records whose delete is older than `keep_deleted`, reports them, and returns their number.
+    fn erase_deleted(&self, ended: &str) -> MirrorResult<u64> {
+        let (connection, list) = (&self.connection, self.list());
+        let age = self.sync.keep_deleted;
+        let Some(old) = age.and_then(|age| self.last_old(ended, age)) else {
+            return Ok(0);
+        };
+        connection.execute_batch(sql!("erasing"))?;
+        let values = named_params! {
+            ":list": list,
+            ":old": old,
+            ":sync": self.number(),
+            ":ended": ended,
+        };
+        let records = run(connection, sql!("find_deleted"), values)?.iter().sum();
+        if records > 0 {
+            run(connection, sql!("find_erased"), values)?;
+            take_out(connection, list, &mut SyncRow::all(connection, list)?)?;
+            run(connection, sql!("announce_erased"), values)?;
+        }
+        Ok(records)
     }
 
     /// Completes the receipt with the counts from the file, and writes the row of this sync.
@@ -372,19 +439,24 @@ impl Staging {
             begun: last.map_or(number, |last| last.begun),
             bookmark,
         };
-        let values = named_params! {
-            ":list": list,
-            ":sync": number,
-            ":id": row.id,
-            ":about": serde_json::to_string(&row)?,
-            ":epoch": state.epoch,
-            ":fork": state.fork,
-        };
-        run(connection, sql!("write_sync"), values)?;
+        row.insert(connection, list, state)?;
         let service = named_params! {":service": self.source.service};
         run(connection, sql!("write_service"), service)?;
         Ok(row.receipt)
     }
+}
+
+/// Cleans the file if that is due, or warns that it is still due, which is no reason to fail after a commit.
+fn clean_or_warn(connection: &Connection, path: &Path) {
+    let why = match clean(connection) {
+        Ok(true) => return,
+        Ok(false) => "a program that reads it still needs them".to_owned(),
+        Err(fault) => at(path)(fault).message().to_owned(),
+    };
+    tracing::warn!(
+        "{}: bytes of what was removed are still in the file; the next sync cleans it: {why}",
+        path.display()
+    );
 }
 
 /// Checks that the lists of a mirror have the same service, client and parameters as a sync into it.
@@ -422,6 +494,18 @@ fn check_source(
         )),
         _ => Ok(()),
     }
+}
+
+/// Returns the secret of a mirror, and the digests of the records of a list that must not be stored.
+fn kept_out(connection: &Connection, list: &str) -> MirrorResult<(String, HashSet<String>)> {
+    let mut statement = connection.prepare("SELECT digest FROM kept_out WHERE list = ?1")?;
+    let digests = statement.query_map([list], |row| row.get(0))?;
+    let digests: HashSet<String> = digests.collect::<rusqlite::Result<_>>()?;
+    if digests.is_empty() {
+        return Ok((String::new(), digests));
+    }
+    let secret = "SELECT about ->> '$.secret' FROM mirror";
+    Ok((connection.query_row(secret, [], |row| row.get(0))?, digests))
 }
 
 /// Returns the number of some versions of records, and their digest.

@@ -102,9 +102,20 @@ fn row_digest(row: &Context<'_>) -> Hash {
     hash(&form)
 }
 
+/// Returns the digest by which a record is known that must not be stored again. Without the secret of the mirror, nobody can
+/// compare it with those of guessed keys.
+pub(crate) fn keyed_digest(secret: &str, key: &str) -> String {
+    let secret = blake3::derive_key(
+        "talentdata mirror: records that are kept out",
+        secret.as_bytes(),
+    );
+    let digest = blake3::keyed_hash(&secret, key.as_bytes()).to_hex();
+    format!("h1:{}", &digest[..32])
+}
+
 /// Registers the functions of our statements with a connection: `row_digest(...)` of a row, `digest(...)` of many rows,
-/// `values_differ(one, other)` and `changed_fields(old, new)` of two records, and `plain(text)`, the text of a record for
-/// views.
+/// `values_differ(one, other)` and `changed_fields(old, new)` of two records, `keyed_digest(secret, key)` of a record that is
+/// kept out, and `plain(text)`, the text of a record for views.
 pub(crate) fn register(connection: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     connection.create_scalar_function("row_digest", -1, flags, |row| Ok(row_digest(row)))?;
@@ -122,6 +133,10 @@ pub(crate) fn register(connection: &Connection) -> Result<()> {
             [Ok(Some(old)), Ok(Some(new))] => Some(changed_fields(old, new)),
             _ => None,
         })
+    })?;
+    connection.create_scalar_function("keyed_digest", 2, flags, |row| {
+        let [secret, key] = [row.get_raw(0), row.get_raw(1)];
+        Ok(keyed_digest(secret.as_str()?, key.as_str()?))
     })?;
     connection.create_aggregate_function("digest", -1, flags, Sum)
 }

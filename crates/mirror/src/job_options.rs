@@ -35,6 +35,10 @@ pub struct JobOptions {
     pub same_service: bool,
     /// The value of [`Sync::keep`].
     pub keep: Option<Duration>,
+    /// The value of [`Sync::keep_deleted`].
+    pub keep_deleted: Option<Duration>,
+    /// The value of [`Sync::dry_run`].
+    pub dry_run: bool,
 }
 
 impl JobOptions {
@@ -60,7 +64,9 @@ impl JobOptions {
             "confirm" => self.confirm = parsed(option, text)?,
             "max_deletes" => self.max_deletes = text.parse()?,
             "same_service" => self.same_service = parsed(option, text)?,
-            "keep" => self.keep = Some(age(text)?),
+            "keep" => self.keep = Some(age(option.name, text)?),
+            "keep_deleted" => self.keep_deleted = Some(age(option.name, text)?),
+            "dry_run" => self.dry_run = parsed(option, text)?,
             name => return Err(Error::defect(&format!("the option {name} is not read"))),
         }
         Ok(())
@@ -91,6 +97,8 @@ impl JobOptions {
             max_deletes: self.max_deletes,
             same_service: self.same_service,
             keep: self.keep,
+            keep_deleted: self.keep_deleted,
+            dry_run: self.dry_run,
         }
     }
 }

@@ -18,6 +18,7 @@
 //! | get record batches or a file | [`Rows::into_batches`], [`Rows::write`] |
 //! | check the file | [`Mirror::verify`] |
 //! | remove a list | [`forget`] |
+//! | erase single records | [`Erase::run`], later [`acknowledge`] |
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,9 +45,12 @@
 #![forbid(unsafe_code)]
 
 mod bookmark;
+mod clean;
 mod commit;
 mod digest;
+mod erase;
 mod file;
+mod forget;
 mod history;
 mod job_options;
 mod keep;
@@ -73,8 +77,9 @@ pub mod internal {
 }
 
 pub use bookmark::Bookmark;
+pub use forget::{Erase, Erasure, acknowledge, forget};
 pub use history::{SyncSummary, history_table};
-pub use mirror::{Mirror, Rows, forget};
+pub use mirror::{Mirror, Rows};
 pub use options::Sync;
 pub use position::SyncPoint;
 pub use receipt::{ChangeCounts, MaxDeletes, Removed, RowsReceipt, SyncReceipt, Withheld};

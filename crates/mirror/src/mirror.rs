@@ -1,18 +1,16 @@
-//! Reads a mirror, without a service, and removes lists from it.
+//! Reads a mirror, without a service.
 //!
 //! Each reader has its own connection and transaction, so that it sees one sync, regardless of what others commit in the
 //! meantime. It compares what it has read with the digests that the syncs have written, and returns nothing more after an
 //! error: rows that were cut short never look like an end.
 
 use crate::digest::Hash;
-use crate::file::{Claim, MirrorResult, at, damaged, open};
+use crate::file::{MirrorResult, at, damaged, open};
 use crate::history::SyncSummary;
-use crate::mark::{ListState, Marker};
+use crate::mark::ListState;
 use crate::position::{History, SyncPoint};
 use crate::receipt::{RowsReceipt, SyncReceipt, SyncRow};
 use crate::sql::{bind, run, sql};
-use crate::upgrade::upgrade;
-use crate::views;
 use rusqlite::{Connection, named_params};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -219,6 +217,11 @@ impl Mirror {
         })
     }
 
+    /// Returns the number of a sync after which all changes are kept.
+    pub(crate) fn number_of(&self, resource: ListName, at: &SyncPoint) -> Result<i64> {
+        self.snapshot(resource)?.1.since(at)
+    }
+
     /// Opens the file in its present state, and reads the history of a list.
     fn snapshot(&self, resource: ListName) -> Result<(Connection, History)> {
         let connection = open(&self.path)?;
@@ -231,10 +234,7 @@ impl Mirror {
         };
         let (syncs, state) = read().map_err(at(&self.path))?;
         let Some(last) = syncs.last().cloned() else {
-            let path = self.path.display();
-            return Err(Error::invalid(format!(
-                "{path} does not have {resource}; a sync reads a list into a mirror"
-            )));
+            return Err(lacks_list(&self.path, resource));
         };
         let history = History {
             list: resource,
@@ -244,6 +244,14 @@ impl Mirror {
         };
         Ok((connection, history))
     }
+}
+
+/// The error for a list that a mirror does not have.
+pub(crate) fn lacks_list(path: &Path, resource: ListName) -> Error {
+    let path = path.display();
+    Error::invalid(format!(
+        "{path} does not have {resource}; a sync reads a list into a mirror"
+    ))
 }
 
 /// The kinds of rows that a mirror is asked for.
@@ -333,6 +341,7 @@ impl Rows {
         let SyncReceipt {
             generation,
             bookmark,
+            erased_since,
             scan: mut export,
             ..
         } = self.sync.receipt.clone();
@@ -352,6 +361,7 @@ impl Rows {
         Ok(RowsReceipt {
             generation,
             bookmark,
+            erased_since,
             export,
         })
     }
@@ -457,53 +467,4 @@ impl Iterator for Rows {
         }
         self.page.as_mut()?.next().map(Ok)
     }
-}
-
-/// Removes a list from a mirror, with all that is kept of it but the number of its last sync, which is not used again.
-///
-/// ```
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let records = [("contacts".to_owned(), 250)].into();
-/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
-/// # let mut settings = talentdata_core::Client::builder();
-/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
-/// # settings.budget("process");
-/// # let client = talentdata_core::blocking::Client::new(&settings)?;
-/// # let directory = tempfile::tempdir()?;
-/// use talentdata_core::ListName;
-/// use talentdata_mirror::{Mirror, Sync, forget};
-///
-/// let path = directory.path().join("talent.db");
-/// Sync::new(ListName::Contacts, &path).job(&client)?.run()?;
-///
-/// forget(&path, ListName::Contacts)?;
-/// assert!(Mirror::open(&path)?.resources()?.is_empty());
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Errors
-/// `InvalidArgument` for a list that the mirror does not have; `Busy` while a sync is writing to it; `Path`; `Io`.
-pub fn forget(path: &Path, resource: ListName) -> Result<()> {
-    Mirror::open(path)?.syncs(resource)?;
-    let (claim, list) = (Claim::acquire(path)?, resource.name());
-    let remove = || -> MirrorResult<()> {
-        let connection = claim.open()?;
-        // The file must not contain what was forgotten.
-        connection.execute_batch("PRAGMA secure_delete = ON; BEGIN IMMEDIATE")?;
-        upgrade(&connection)?;
-        let fork = ListState::read(&connection, list)?
-            .compared(path, list)
-            .fork;
-        run(&connection, sql!("forget"), named_params! {":list": list})?;
-        views::drop(&connection, list)?;
-        connection.execute_batch("COMMIT; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")?;
-        let state = ListState {
-            fork,
-            ..ListState::read(&connection, list)?
-        };
-        Marker::new(&claim).note(list, &state, None);
-        Ok(())
-    };
-    remove().map_err(at(path))
 }

@@ -44,21 +44,29 @@ pub struct Sync {
     pub same_service: bool,
     /// The age from which on changes and earlier versions are removed; `None` keeps all.
     pub keep: Option<Duration>,
+    /// The age of a proven delete from which on the record is erased, with all its versions and changes; `None` leaves them to
+    /// `keep`.
+    pub keep_deleted: Option<Duration>,
+    /// True to commit nothing. The receipt is that of a sync that would have been committed.
+    pub dry_run: bool,
 }
 
 /// Reads an age such as `90d`, `12h`, `30m` or `45s`.
 ///
 /// # Errors
 /// `InvalidArgument`.
-pub(crate) fn age(text: &str) -> Result<Duration> {
+pub(crate) fn age(option: &str, text: &str) -> Result<Duration> {
     let units = [('d', 86_400), ('h', 3600), ('m', 60), ('s', 1)];
     let found = units.iter().find_map(|(unit, seconds)| {
         let number: u64 = text.strip_suffix(*unit)?.parse().ok()?;
         number.checked_mul(*seconds)
     });
-    let message = "keep: an age is a whole number with d, h, m or s, such as 90d";
     let age = found.map(Duration::from_secs);
-    age.ok_or_else(|| Error::invalid(message))
+    age.ok_or_else(|| {
+        Error::invalid(format!(
+            "{option}: an age is a whole number with d, h, m or s, such as 90d"
+        ))
+    })
 }
 
 impl Sync {
@@ -73,6 +81,8 @@ impl Sync {
             max_deletes: MaxDeletes::default(),
             same_service: false,
             keep: None,
+            keep_deleted: None,
+            dry_run: false,
         }
     }
 
@@ -112,6 +122,18 @@ impl Sync {
         self
     }
 
+    /// Sets [`keep_deleted`](Self::keep_deleted).
+    pub fn with_keep_deleted(mut self, age: Duration) -> Self {
+        self.keep_deleted = Some(age);
+        self
+    }
+
+    /// Sets [`dry_run`](Self::dry_run).
+    pub fn with_dry_run(mut self, dry_run: bool) -> Self {
+        self.dry_run = dry_run;
+        self
+    }
+
     /// Checks the options, before anything is sent or written.
     ///
     /// # Errors
@@ -125,6 +147,10 @@ impl Sync {
             let message = "unproven: a sync keeps all records that came, and its receipt says whether completeness is proven; leave it out";
             return Err(Error::invalid(message));
         }
+        if self.dry_run && self.confirm {
+            let message = "dry_run, confirm: a scan confirms what a sync has committed, and a dry run commits nothing; leave one of them out";
+            return Err(Error::invalid(message));
+        }
         self.scan.check(self.resource.shape())
     }
 }
@@ -135,10 +161,11 @@ mod tests {
 
     #[test]
     fn an_age_has_a_unit() {
-        assert_eq!(age("90d").unwrap().as_secs(), 90 * 86_400);
-        assert_eq!(age("12h").unwrap().as_secs(), 12 * 3600);
+        assert_eq!(age("keep", "90d").unwrap().as_secs(), 90 * 86_400);
+        assert_eq!(age("keep", "12h").unwrap().as_secs(), 12 * 3600);
         for wrong in ["90", "d", "-1d", "1.5h", "90 d", "99999999999999999999d"] {
-            assert!(age(wrong).is_err(), "{wrong}");
+            let error = age("keep_deleted", wrong).unwrap_err();
+            assert!(error.message().starts_with("keep_deleted: "), "{wrong}");
         }
     }
 }

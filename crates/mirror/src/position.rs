@@ -66,7 +66,7 @@ fn moment(text: &str, now: SystemTime) -> Option<DateTime<Utc>> {
         return Some(time.into());
     }
     let now = DateTime::<Utc>::from(now);
-    if let Ok(age) = age(text) {
+    if let Ok(age) = age("since", text) {
         return now.checked_sub_signed(TimeDelta::from_std(age).ok()?);
     }
     let day = if text == "yesterday" {

@@ -3,8 +3,9 @@
 use crate::bookmark::Bookmark;
 use crate::digest::Hash;
 use crate::file::{MirrorResult, damaged};
-use crate::sql::sql;
-use rusqlite::Connection;
+use crate::mark::ListState;
+use crate::sql::{run, sql};
+use rusqlite::{Connection, named_params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
@@ -72,6 +73,8 @@ pub struct ChangeCounts {
     pub missing: u64,
     /// Records that were missing, and are there again.
     pub reappeared: u64,
+    /// Records that were erased, in place of a scan or because their delete was older than `keep_deleted`.
+    pub erased: u64,
 }
 
 /// Deletes that were not reported, because they are more than the limit.
@@ -84,7 +87,7 @@ pub struct Withheld {
 }
 
 /// History that a sync has removed because of its age.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Removed {
     /// The syncs that can no longer be read.
     pub syncs: u64,
@@ -92,6 +95,9 @@ pub struct Removed {
     pub changes: u64,
     /// The earlier versions of records.
     pub versions: u64,
+    /// The records whose delete was older than `keep_deleted`, with all their versions and changes.
+    #[serde(default)]
+    pub records: u64,
 }
 
 /// The receipt of a sync.
@@ -118,9 +124,18 @@ pub struct SyncReceipt {
     /// The deletes that were withheld; null if none were.
     #[serde(default)]
     pub withheld: Option<Withheld>,
-    /// The history that was older than `keep` and was removed; null if none was.
+    /// The history that was older than `keep` or `keep_deleted` and was removed; null if none was.
     #[serde(default)]
     pub removed: Option<Removed>,
+    /// The number of records of this sync that were erased since. The list as of this sync lacks them.
+    #[serde(default)]
+    pub erased_since: u64,
+    /// The number of delivered records that were not stored, because they were erased and are kept out.
+    #[serde(default)]
+    pub kept_out: u64,
+    /// True for a dry run, which has committed nothing. Then there is no bookmark.
+    #[serde(default)]
+    pub dry_run: bool,
     /// The sync right before, whose missing records this one has confirmed or found again; null if there was no need.
     #[serde(default)]
     pub confirms: Option<Box<SyncReceipt>>,
@@ -177,6 +192,8 @@ pub struct RowsReceipt {
     pub generation: u64,
     /// The bookmark of this sync. Note it with what was written: the changes after it are the next ones to load.
     pub bookmark: String,
+    /// The number of records of this sync that were erased since, and were not written.
+    pub erased_since: u64,
     /// The receipt of the scan of this sync, with what was written.
     #[serde(flatten)]
     pub export: Receipt,
@@ -229,6 +246,26 @@ impl SyncRow {
     /// The number of the sync.
     pub(crate) fn number(&self) -> i64 {
         self.receipt.generation.cast_signed()
+    }
+
+    /// Writes the row of a new sync, and its number into the row of its list.
+    pub(crate) fn insert(
+        &self,
+        connection: &Connection,
+        list: &str,
+        state: &ListState,
+    ) -> MirrorResult<()> {
+        let values = named_params! {
+            ":list": list,
+            ":sync": self.number(),
+            ":id": self.id,
+            ":about": serde_json::to_string(self)?,
+            ":epoch": state.epoch,
+            ":fork": state.fork,
+        };
+        run(connection, sql!("write_sync"), values)?;
+        run(connection, sql!("reseal_list"), values)?;
+        Ok(())
     }
 
     /// Returns the sync after which all changes are kept; 0 if no history was removed.

@@ -105,6 +105,9 @@ impl Sync {
                 }
                 Ok(mut receipt) => {
                     receipt.confirms = confirms;
+                    if self.dry_run {
+                        claim.abandon();
+                    }
                     return Ok(receipt);
                 }
                 Err(error) => {

@@ -2,6 +2,7 @@
 
 mod damage;
 mod drift;
+mod erasing;
 #[path = "../../columns/tests/export/fails.rs"]
 mod fails;
 mod history;
@@ -190,7 +191,7 @@ fn apply(copy: &mut BTreeMap<String, String>, changes: crate::Rows) -> Vec<Strin
             "insert" | "update" | "reappeared" => {
                 copy.insert(change.key, change.record.get().to_owned());
             }
-            "delete" => {
+            "delete" | "erased" => {
                 copy.remove(&change.key);
                 deleted.push(change.key);
             }

@@ -40,7 +40,7 @@ mod _talentdata {
     #[pymodule_export]
     use crate::job::{RawJob, verify_file};
     #[pymodule_export]
-    use crate::mirror::{RawMirror, RawRows, forget};
+    use crate::mirror::{RawMirror, RawRows, acknowledge, erase, forget};
     #[pymodule_export]
     use crate::receipts::{check_file, check_scan, check_sync};
     #[pymodule_export]

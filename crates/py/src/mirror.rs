@@ -13,7 +13,7 @@ use talentdata_columns::arrow::{BatchReader, RecordBatch, RecordBatches, TableOp
 use talentdata_core::internal::process::lock;
 use talentdata_core::types::ListName;
 use talentdata_core::{Arguments, Result};
-use talentdata_mirror::{Mirror, SyncPoint, history_table};
+use talentdata_mirror::{Erase, Mirror, SyncPoint, history_table};
 
 /// The native part of `Mirror`.
 #[pyclass(frozen, module = "talentdata._talentdata")]
@@ -87,6 +87,35 @@ impl RawMirror {
 pub(crate) fn forget(py: Python<'_>, path: PathBuf, resource: &str) -> CallResult<()> {
     let list = list_of(resource)?;
     Ok(py.detach(|| talentdata_mirror::forget(&path, list))?)
+}
+
+/// Erases records of a list from a mirror.
+#[pyfunction]
+pub(crate) fn erase(
+    py: Python<'_>,
+    path: PathBuf,
+    resource: &str,
+    records: Vec<String>,
+    announced: bool,
+    keep_out: bool,
+) -> CallResult<()> {
+    let erase = Erase::new(list_of(resource)?, path, records)
+        .with_announced(announced)
+        .with_keep_out(keep_out);
+    py.detach(|| erase.run())?;
+    Ok(())
+}
+
+/// Removes the reports of erased records up to a sync.
+#[pyfunction]
+pub(crate) fn acknowledge(
+    py: Python<'_>,
+    path: PathBuf,
+    resource: &str,
+    up_to: &str,
+) -> CallResult<()> {
+    let (list, up_to) = (list_of(resource)?, up_to.parse()?);
+    Ok(py.detach(|| talentdata_mirror::acknowledge(&path, list, &up_to))?)
 }
 
 /// The kinds of rows that a mirror is asked for.

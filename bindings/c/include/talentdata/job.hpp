@@ -88,6 +88,17 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   result<nothing> try_forget(list_name list) const {
     return detail::done(talentdata_mirror_forget(get(), detail::text(list.name)));
   }
+  /// Erases records of a list by their ids, a JSON array of strings, with all their versions and changes. Copies follow by the
+  /// changes `erased`, which are not kept if it is unannounced. Syncs do not store the records again if they are to be
+  /// kept out. Returns `records`, `versions`, `changes` and `bookmark`.
+  result<record> try_erase(list_name list, std::string_view records, bool unannounced = false, bool keep_out = false) const {
+    return detail::made<record>(talentdata_mirror_erase, get(), detail::text(list.name), detail::text(records),
+                                unannounced ? 1 : 0, keep_out ? 1 : 0);
+  }
+  /// Removes the changes `erased` of a list up to a sync, once every copy of the list has applied them.
+  result<nothing> try_acknowledge(list_name list, std::string_view up_to) const {
+    return detail::done(talentdata_mirror_acknowledge(get(), detail::text(list.name), detail::text(up_to)));
+  }
 
 #if defined(__cpp_exceptions)
   static mirror open(path_text path) { return try_open(path).value(); }
@@ -102,6 +113,10 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   }
   record verify() const { return try_verify().value(); }
   void forget(list_name list) const { (void)try_forget(list).value(); }
+  record erase(list_name list, std::string_view records, bool unannounced = false, bool keep_out = false) const {
+    return try_erase(list, records, unannounced, keep_out).value();
+  }
+  void acknowledge(list_name list, std::string_view up_to) const { (void)try_acknowledge(list, up_to).value(); }
 #endif
 
  private:

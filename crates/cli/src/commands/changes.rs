@@ -15,11 +15,11 @@ use talentdata_mirror::{Mirror, SyncPoint};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-Each change has the sync that found it (generation), op (insert, update, delete, missing or reappeared), the record's
-key, when it was last seen and when the change was seen, for update the names of the fields that differ (changed), and the
-record: for delete and missing the last one known.
-To keep a copy, write the record for insert, update and reappeared, remove it for delete, and do nothing for missing.
-Doing so twice does no harm. The last line on standard error has the bookmark of the last sync, also where nothing has
+Each change has the sync that found it (generation), op (insert, update, delete, missing, reappeared or erased), the
+record's key, when it was last seen and when the change was seen, for update the names of the fields that differ
+(changed), and the record: for delete and missing the last one known, for erased none. To keep a copy, write the record for
+insert, update and reappeared, remove it for delete and erased, and do nothing for missing. Doing so twice does no harm.
+The last line on standard error has the bookmark of the last sync, also where nothing has
 changed. The receipt has it too. Note it with the copy, and give it the next time. If the command ends with 36, load the
 list again, as the message says. Several lists are written into a directory, a file for each.
 

@@ -1,13 +1,32 @@
-//! `forget`: removes a list from a mirror.
+//! `forget`: removes a list, or single records of it, from a mirror.
 
-use crate::lists::resource;
-use crate::output::Ending;
-use std::path::PathBuf;
+use crate::lists::{dashed, resource};
+use crate::output::{Ending, stderr_line};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, stdin};
+use std::path::{Path, PathBuf};
+use talentdata_core::Error;
 use talentdata_core::types::ListName;
+use talentdata_mirror::{Erase, SyncPoint, acknowledge, forget};
 
-/// The list to remove, and its mirror.
+/// The text below the help of the command.
+const EXAMPLES: &str = "\
+Without --record and --records-from, the whole list is removed. With them, all versions and changes of these records are
+erased, and everything else stays. When the command ends with 0, no byte of what was removed is left in the mirror, its log
+and its lock file. If it is interrupted, the next forget or sync of the mirror finishes it.
+
+Copies of the list learn of erased records by the changes erased, which have their keys. Once all copies have applied them,
+--acknowledged removes them. Files that were exported before, and backups, are not reached.
+
+Examples:
+  talentdata forget contacts --from mirror.db
+  talentdata forget contacts --record c-17 --record c-18 --from mirror.db
+  talentdata forget contacts --records-from ids.txt --from mirror.db
+  talentdata forget contacts --acknowledged 9c41d0-51d2a7-5f2a03b8c6e1:17 --from mirror.db";
+
+/// The list or the records to remove, and their mirror.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  talentdata forget contacts --from mirror.db")]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct ForgetArgs {
     /// The list
     #[arg(value_name = "RESOURCE", value_parser = resource())]
@@ -15,8 +34,73 @@ pub(crate) struct ForgetArgs {
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
+    /// Erase only the record with this id; repeat it for several. If no record has one of the ids, none is erased
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    record: Vec<String>,
+    /// Erase only the records whose ids this file has, one a line; - is standard input
+    #[arg(long, value_name = "FILE")]
+    records_from: Option<PathBuf>,
+    /// Keep no change erased, whose key may be personal itself. Copies of the list then learn nothing of the erasure
+    #[arg(long)]
+    unannounced: bool,
+    /// Do not store these records again, even if the service still has them: a keyed digest of each id is kept
+    #[arg(long)]
+    keep_out: bool,
+    /// Remove the changes erased up to this sync, because every copy of the list has applied them: its bookmark, a time,
+    /// or its number
+    #[arg(long, value_name = "BOOKMARK|TIME|N", conflicts_with_all = ["record", "records_from", "unannounced", "keep_out"])]
+    acknowledged: Option<String>,
 }
 
 pub(crate) fn run(args: &ForgetArgs) -> Result<(), Ending> {
-    Ok(talentdata_mirror::forget(&args.from, args.resource)?)
+    let (from, list) = (&args.from, args.resource);
+    if let Some(up_to) = &args.acknowledged {
+        let up_to: SyncPoint = up_to.parse()?;
+        return Ok(acknowledge(from, list, &up_to)?);
+    }
+    let mut records = args.record.clone();
+    match &args.records_from {
+        Some(path) if path == Path::new("-") => read(path, stdin(), &mut records)?,
+        Some(path) => {
+            let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+            read(path, file, &mut records)?;
+        }
+        None if records.is_empty() && (args.unannounced || args.keep_out) => {
+            let message = "--unannounced, --keep-out: are for single records; give --record or --records-from";
+            return Err(Error::invalid(message).into());
+        }
+        None if records.is_empty() => return Ok(forget(from, list)?),
+        None => {}
+    }
+    let erase = Erase::new(list, from, records);
+    let erase = erase
+        .with_announced(!args.unannounced)
+        .with_keep_out(args.keep_out);
+    let erased = erase.run()?;
+    stderr_line(&format!(
+        "{}: erased {} records with {} versions and {} changes, bookmark {}",
+        dashed(list),
+        erased.records,
+        erased.versions,
+        erased.changes,
+        erased.bookmark
+    ));
+    Ok(())
+}
+
+/// Adds the ids that a file has, one a line. White space around them and empty lines are left out.
+fn read(path: &Path, file: impl Read, records: &mut Vec<String>) -> Result<(), Error> {
+    for line in BufReader::new(file).lines() {
+        let line = line.map_err(|error| unreadable(path, &error))?;
+        let id = line.trim();
+        if !id.is_empty() {
+            records.push(id.to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Error {
+    let message = format!("--records-from: cannot read {}: {error}", path.display());
+    Error::of_io(error, message)
 }

@@ -124,6 +124,53 @@ fn a_mirror_reports_changes_and_earlier_states() {
 }
 
 #[test]
+fn single_records_are_forgotten() {
+    let trial = trial(&[("contacts", 20)]);
+    trial.run("sync contacts --to m.db").quiet();
+    let alone = |words: &str| alone(&trial, words);
+    let ids: Vec<String> = noted(&alone("export contacts --from m.db --out -"))
+        .0
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["id"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    let forget = "forget contacts --from m.db";
+    alone(&format!("{forget} --record {} --record nobody", ids[0]))
+        .error(2, "1 of the 2 ids|nobody|nothing was erased");
+    alone(&format!("{forget} --unannounced")).error(2, "--unannounced|--record");
+    trial.write("none.txt", "\n");
+    alone(&format!("{forget} --records-from none.txt")).error(2, "there is no id");
+    alone(&format!("{forget} --records-from absent.txt"))
+        .error(code(ErrorKind::Path), "--records-from|absent.txt");
+    trial.write("ids.txt", &format!("{}\r\n\n {}\n", ids[1], ids[2]));
+    let erased = alone(&format!(
+        "{forget} --record {} --records-from ids.txt",
+        ids[0]
+    ));
+    erased.says(
+        0,
+        "contacts: erased 3 records with 3 versions and 3 changes, bookmark ",
+    );
+    let changes = alone("changes contacts --from m.db --since 1");
+    let (lines, bookmark) = noted(&changes);
+    assert_eq!(lines.matches("\"op\":\"erased\"").count(), 3);
+    assert!(erased.stderr.trim_end().ends_with(bookmark));
+    alone(&format!("{forget} --acknowledged {bookmark}")).quiet();
+    assert_eq!(
+        noted(&alone("changes contacts --from m.db --since 1")).0,
+        ""
+    );
+    alone("export contacts --from m.db --as-of 1 --out was.jsonl --receipt r.json");
+    assert_eq!(trial.receipt("r.json")["erased_since"], 3);
+    assert_eq!(trial.read("was.jsonl").lines().count(), 17);
+    alone("verify m.db").json();
+}
+
+#[test]
 fn a_type_that_changes_is_a_warning_or_ends_the_command() {
     let trial = trial(&[]);
     let serve = |score: Value| {

@@ -176,6 +176,20 @@ pub const JOB_OPTIONS: &[JobOption] = &[
         what: "Remove changes and earlier versions that are older than this, such as 90d, 12h or 30m; by default all are kept. \
                Ages are counted from sync to sync, and the changes of the last one are always kept",
     },
+    JobOption {
+        name: "keep_deleted",
+        kind: Age,
+        jobs: &[Sync],
+        what: "Erase records whose delete was reported longer ago than this, such as 30d, with all their versions and changes. A \
+               change erased has their key until keep removes it. By default keep alone decides",
+    },
+    JobOption {
+        name: "dry_run",
+        kind: Flag,
+        jobs: &[Sync],
+        what: "Read the lists and report the number of inserts, updates, deletes and missing records that a sync would commit, and \
+               commit nothing",
+    },
 ];
 
 impl JobKind {

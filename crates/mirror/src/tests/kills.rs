@@ -2,7 +2,9 @@
 
 #![cfg(unix)]
 
+use super::erasing::{TRACES, lived_in, of_others, traces};
 use super::*;
+use crate::{Erase, acknowledge};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
@@ -22,7 +24,13 @@ fn child() {
     // A rollback journal is what is used where there is no shared memory. A small cache writes pages before the end.
     let set = format!("PRAGMA journal_mode = {mode}; PRAGMA cache_size = 10");
     staging.connection.execute_batch(&set).unwrap();
-    let mut left: u64 = steps.parse().unwrap();
+    kill_after(&mut staging.connection, steps.parse().unwrap());
+    let receipt = receipt(second().len(), COUNTED);
+    staging.commit(receipt, SystemTime::now()).unwrap();
+}
+
+/// Kills this process after a number of steps of SQLite's machine.
+fn kill_after(connection: &mut rusqlite::Connection, mut left: u64) {
     let kill = move || {
         if left == 0 {
             use rustix::process::{Signal, getpid, kill_process};
@@ -31,9 +39,139 @@ fn child() {
         left = left.saturating_sub(1);
         false
     };
-    staging.connection.progress_handler(20, Some(kill)).unwrap();
-    let receipt = receipt(second().len(), COUNTED);
-    staging.commit(receipt, SystemTime::now()).unwrap();
+    connection.progress_handler(20, Some(kill)).unwrap();
+}
+
+/// The ids of the records to erase, separated by commas.
+const IDS: &str = "TALENTDATA_TEST_IDS";
+
+/// The child of a test: an erasure that kills this process.
+#[test]
+fn erasing_child() {
+    let [Ok(path), Ok(ids), Ok(steps)] = [PATH, IDS, STEPS].map(std::env::var) else {
+        return;
+    };
+    let mut writing = crate::forget::Writing::open(Path::new(&path)).unwrap();
+    kill_after(&mut writing.connection, steps.parse().unwrap());
+    Erase::new(CONTACTS, &path, ids.split(','))
+        .run_in(writing)
+        .unwrap();
+}
+
+/// Runs an erasure that is killed after a number of steps. Returns whether it was.
+fn erase_and_kill(trial: &Trial, ids: &[String], steps: u64) -> bool {
+    let mut child = program("kills::erasing_child", &trial.path);
+    child.env(IDS, ids.join(",")).env(STEPS, steps.to_string());
+    let status = child.stdout(Stdio::null()).status().unwrap();
+    assert!(status.success() || status.signal() == Some(9), "{status}");
+    !status.success()
+}
+
+#[test]
+fn a_killed_erasure_is_finished_by_the_next_one_or_by_a_sync() {
+    let (mut steps, mut uncleaned, mut rounds) = (0, 0, 0);
+    let ids = ["canary-id".to_owned()];
+    loop {
+        let trial = lived_in();
+        let others = of_others(&trial, 5);
+        let was_killed = erase_and_kill(&trial, &ids, steps);
+        let is_there = trial.current().iter().any(|text| text.contains("canary"));
+        assert!(
+            trial.mirror().verify().unwrap().matches,
+            "after {steps} steps"
+        );
+        assert!(of_others(&trial, 5) == others, "after {steps} steps");
+        uncleaned += usize::from(!is_there && !traces(&trial, &TRACES).is_empty());
+        if is_there || rounds % 2 == 0 {
+            Erase::new(CONTACTS, &trial.path, &ids).run().unwrap();
+        } else {
+            trial.sync(&contacts(0..300), COUNTED);
+        }
+        assert_eq!(traces(&trial, &TRACES), [""; 0], "after {steps} steps");
+        assert!(trial.mirror().verify().unwrap().matches);
+        rounds += 1;
+        if !was_killed {
+            break;
+        }
+        steps = steps * 5 / 4 + 1;
+    }
+    println!("{rounds} rounds, {uncleaned} of them were killed before the file was clean");
+    assert!(rounds > 10 && uncleaned > 0, "{rounds} {uncleaned}");
+}
+
+/// A person of whom no field is like that of another.
+fn person(id: u64, version: u64) -> String {
+    format!("{{\"id\":\"key-{id}-\",\"name\":\"mark-{id}-{version}\"}}")
+}
+
+/// Returns the texts and changes of others in the last syncs.
+fn recent(trial: &Trial, last: u64, marks: &[String]) -> Vec<String> {
+    let mirror = trial.mirror();
+    let first = mirror.syncs(CONTACTS).unwrap()[0]
+        .generation
+        .max(last.saturating_sub(3));
+    let mut all = Vec::new();
+    for sync in first..=last {
+        all.extend(trial.as_of(sync));
+    }
+    let changes = mirror.changes(CONTACTS, &SyncPoint::Sync(first)).unwrap();
+    all.extend(texts(changes));
+    all.retain(|text| !marks.iter().any(|mark| text.contains(mark)));
+    all
+}
+
+#[test]
+fn erasures_between_syncs_with_kills_leave_nothing_and_lose_nothing() {
+    let rounds = rounds(20);
+    let mut random = fastrand::Rng::with_seed(17);
+    let mut trial = Trial::new();
+    let mut list: BTreeMap<u64, u64> = (0..60).map(|id| (id, 0)).collect();
+    let (mut next, mut killed, mut erased) = (60, 0, 0);
+    for round in 0..rounds {
+        for _ in 0..4 {
+            let id = random.u64(..next);
+            list.entry(id).and_modify(|version| *version += 1);
+            list.insert(next, 0);
+            next += 1;
+        }
+        let all = list.iter().map(|(id, version)| person(*id, *version));
+        trial.sync.keep = (round % 10 == 9).then_some(Duration::ZERO);
+        let last = trial.sync(&all.collect::<Vec<_>>(), COUNTED).generation;
+        let known: Vec<u64> = list.keys().copied().collect();
+        let count = random.usize(1..4);
+        let gone: Vec<u64> = random.choose_multiple(known.iter().copied(), count);
+        let of =
+            |what: &str| -> Vec<String> { gone.iter().map(|id| format!("{what}-{id}-")).collect() };
+        let (ids, marks) = (of("key"), of("mark"));
+        let others = recent(&trial, last, &ids);
+        if random.bool() {
+            let steps = 1 << random.u32(..9);
+            killed += u64::from(erase_and_kill(&trial, &ids, steps + random.u64(..steps)));
+            assert!(trial.mirror().verify().unwrap().matches, "round {round}");
+        }
+        Erase::new(CONTACTS, &trial.path, &ids).run().unwrap();
+        let marks: Vec<&[u8]> = marks.iter().map(|mark| mark.as_bytes()).collect();
+        assert_eq!(traces(&trial, &marks), [""; 0], "round {round}");
+        assert!(trial.mirror().verify().unwrap().matches, "round {round}");
+        assert!(recent(&trial, last, &ids) == others, "round {round}");
+        if random.bool() {
+            let up_to = trial
+                .mirror()
+                .syncs(CONTACTS)
+                .unwrap()
+                .pop()
+                .unwrap()
+                .generation;
+            acknowledge(&trial.path, CONTACTS, &SyncPoint::Sync(up_to)).unwrap();
+            let keys: Vec<&[u8]> = ids.iter().map(|key| key.as_bytes()).collect();
+            assert_eq!(traces(&trial, &keys), [""; 0], "round {round}");
+            assert!(trial.mirror().verify().unwrap().matches, "round {round}");
+        }
+        erased += gone.len();
+        list.retain(|id, _| !gone.contains(id));
+    }
+    println!("{rounds} rounds: {erased} people erased, {killed} erasures killed");
+    assert!(killed > rounds / 10);
 }
 
 fn second() -> Vec<String> {

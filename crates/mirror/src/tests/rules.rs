@@ -201,6 +201,7 @@ fn what_is_older_goes_and_asking_for_it_is_an_error() {
             syncs: 7,
             changes: 27,
             versions: 7,
+            records: 0,
         };
         assert_eq!(removed, (number == 10).then_some(expected));
     }

@@ -1,0 +1,6 @@
+-- The keys to erase of which nothing is kept, and which are not kept out with `:keep_out` already.
+SELECT key FROM erased
+WHERE key NOT IN (SELECT key FROM erased_version UNION ALL SELECT key FROM erased_change)
+    AND NOT (:keep_out AND EXISTS (
+        SELECT 1 FROM kept_out JOIN mirror
+        WHERE list = :list AND digest = keyed_digest(about ->> '$.secret', key)))

@@ -1,0 +1,8 @@
+-- Keeps the records that are erased from being stored again. A row that was changed stays as it is, to be found.
+
+UPDATE mirror
+SET about = new.about, seal = row_digest(mirror.id, new.about)
+FROM (SELECT json_set(about, '$.secret', :secret) AS about FROM mirror) AS new
+WHERE mirror.about ->> '$.secret' IS NULL AND seal = row_digest(mirror.id, mirror.about);
+
+INSERT OR IGNORE INTO kept_out SELECT :list, keyed_digest(about ->> '$.secret', key) FROM erased JOIN mirror;

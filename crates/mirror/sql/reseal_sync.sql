@@ -1,0 +1,2 @@
+-- Writes the row of a sync again.
+UPDATE sync SET about = :about, seal = row_digest(list, number, id, :about) WHERE list = :list AND number = :sync;

@@ -1,0 +1,50 @@
+//! Cleans the file of a mirror: what was removed from its tables leaves no byte in it, in its log and in the log's index.
+//!
+//! SQLite leaves the bytes of removed rows in pages that are free or partly filled, and in its log. The transaction that
+//! removes rows notes that cleaning is due, and it is due until the file was written anew and the log is empty. So a
+//! process that was killed in between leaves the cleaning to the next one that writes to the mirror.
+
+use crate::file::MirrorResult;
+use crate::sql::{run, sql};
+use rusqlite::{Connection, OptionalExtension, named_params};
+
+/// Notes in the open transaction that cleaning is due.
+pub(crate) fn require(connection: &Connection) -> MirrorResult<()> {
+    note(connection, true)
+}
+
+/// Returns whether cleaning is due.
+pub(crate) fn is_due(connection: &Connection) -> MirrorResult<bool> {
+    let sql = "SELECT about ->> '$.cleaning' IS NOT NULL FROM mirror LIMIT 1";
+    let is_due = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+    Ok(is_due.unwrap_or_default())
+}
+
+/// Cleans the file if that is due. Returns false if it is not done because a reader needs the log.
+pub(crate) fn clean(connection: &Connection) -> MirrorResult<bool> {
+    if !is_due(connection)? {
+        return Ok(true);
+    }
+    connection.execute_batch("VACUUM")?;
+    let is_clean = empty_log(connection)?;
+    if is_clean {
+        note(connection, false)?;
+        empty_log(connection)?;
+    }
+    Ok(is_clean)
+}
+
+/// Moves the log into the file. Returns false if a reader still needs the log, which then remains.
+pub(crate) fn empty_log(connection: &Connection) -> MirrorResult<bool> {
+    let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+    Ok(connection.query_row(sql, [], |row| row.get::<_, i64>(0))? == 0)
+}
+
+fn note(connection: &Connection, is_due: bool) -> MirrorResult<()> {
+    run(
+        connection,
+        sql!("cleaning"),
+        named_params! {":is_due": is_due},
+    )?;
+    Ok(())
+}

@@ -1,0 +1,388 @@
+//! Removes lists and single records from a mirror, so that no byte of them is left in its files.
+
+use crate::bookmark::Bookmark;
+use crate::clean::{clean, is_due, require};
+use crate::commit::changes_digest;
+use crate::erase::take_out;
+use crate::file::{Claim, MirrorResult, at, damaged};
+use crate::mark::{ListState, Marker};
+use crate::mirror::{Mirror, lacks_list};
+use crate::position::SyncPoint;
+use crate::receipt::{ChangeCounts, SyncRow};
+use crate::sql::{run, sql};
+use crate::tables::new_id;
+use crate::upgrade::upgrade;
+use crate::views;
+use rusqlite::{Connection, named_params};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use talentdata_core::internal::utc;
+use talentdata_core::types::ListName;
+use talentdata_core::{Error, ErrorKind, RawRecord, Result};
+
+/// Removes a list from a mirror, with all that is kept of it but the number of its last sync, which is not used again.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = talentdata_core::blocking::Client::new(&settings)?;
+/// # let directory = tempfile::tempdir()?;
+/// use talentdata_core::ListName;
+/// use talentdata_mirror::{Mirror, Sync, forget};
+///
+/// let path = directory.path().join("talent.db");
+/// Sync::new(ListName::Contacts, &path).job(&client)?.run()?;
+///
+/// forget(&path, ListName::Contacts)?;
+/// assert!(Mirror::open(&path)?.resources()?.is_empty());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// `InvalidArgument` for a list that the mirror does not have; `Busy` while a sync is writing to it, or if the list is removed
+/// but a reader still needs its bytes; `Path`; `Io`.
+pub fn forget(path: &Path, resource: ListName) -> Result<()> {
+    let list = resource.name();
+    Writing::open(path)?.apply(list, |connection, _| {
+        let state = ListState::read(connection, list)?;
+        if state.sync.is_none() {
+            // One that was interrupted before it had cleaned the file is finished now.
+            let is_unfinished = is_due(connection)? && !state.epoch.is_empty();
+            return if is_unfinished {
+                Ok(((), None))
+            } else {
+                Err(lacks_list(path, resource).into())
+            };
+        }
+        let fork = state.compared(path, list).fork;
+        run(connection, sql!("forget"), named_params! {":list": list})?;
+        views::drop(connection, list)?;
+        require(connection)?;
+        let state = ListState {
+            fork,
+            ..ListState::read(connection, list)?
+        };
+        Ok(((), Some(state)))
+    })
+}
+
+/// Records to be erased from a list of a mirror, with all their versions and changes.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let records = [("contacts".to_owned(), 250)].into();
+/// # let sandbox = talentdata_sandbox::Sandbox::start(talentdata_sandbox::Options { records, ..Default::default() })?;
+/// # let mut settings = talentdata_core::Client::builder();
+/// # settings.base_url(sandbox.base_url()).client_id(sandbox.client_id()).client_secret(sandbox.client_secret());
+/// # settings.budget("process");
+/// # let client = talentdata_core::blocking::Client::new(&settings)?;
+/// # let directory = tempfile::tempdir()?;
+/// use talentdata_core::ListName;
+/// use talentdata_mirror::{Erase, Mirror, Sync};
+///
+/// let path = directory.path().join("talent.db");
+/// Sync::new(ListName::Contacts, &path).job(&client)?.run()?;
+/// # let first = Mirror::open(&path)?.records(ListName::Contacts, None)?.next().unwrap()?;
+/// # let id = first.id().unwrap().trim_matches('"');
+///
+/// let erased = Erase::new(ListName::Contacts, &path, [id]).run()?;
+/// assert_eq!((erased.records, erased.versions), (1, 1));
+/// assert_eq!(Mirror::open(&path)?.records(ListName::Contacts, None)?.count(), 249);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Erase {
+    /// The list.
+    pub resource: ListName,
+    /// The file of the mirror.
+    pub path: PathBuf,
+    /// The ids of the records, as text.
+    pub records: Vec<String>,
+    /// True to report each record as a change `erased` with its key, so that copies can follow.
+    pub announced: bool,
+    /// True to keep a digest of each id, so that later syncs do not store the record again.
+    pub keep_out: bool,
+}
+
+/// What was erased.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Erasure {
+    /// The number of records. Those that were erased before are not counted.
+    pub records: u64,
+    /// The number of their versions.
+    pub versions: u64,
+    /// The number of their changes.
+    pub changes: u64,
+    /// The bookmark of the last sync. If the erasure is announced, it counts as a sync of its own.
+    pub bookmark: String,
+}
+
+impl Erase {
+    /// Creates an erasure of the records with these ids, which is announced.
+    pub fn new<I: Into<String>>(
+        resource: ListName,
+        path: impl Into<PathBuf>,
+        records: impl IntoIterator<Item = I>,
+    ) -> Self {
+        Erase {
+            resource,
+            path: path.into(),
+            records: records.into_iter().map(Into::into).collect(),
+            announced: true,
+            keep_out: false,
+        }
+    }
+
+    /// Sets [`announced`](Self::announced).
+    pub fn with_announced(mut self, announced: bool) -> Self {
+        self.announced = announced;
+        self
+    }
+
+    /// Sets [`keep_out`](Self::keep_out).
+    pub fn with_keep_out(mut self, keep_out: bool) -> Self {
+        self.keep_out = keep_out;
+        self
+    }
+
+    /// Erases the records in one transaction, and cleans the file. If the service still lists them, the next sync brings them
+    /// back, unless they are kept out.
+    ///
+    /// If the process ends before the file is clean, the next erasure or sync cleans it. A record that was erased before, and
+    /// whose change `erased` is still kept, is left as it is.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a list that the mirror does not have, for an id that no record has, and for records without an
+    /// id; then nothing is erased. `Busy` while a sync is writing to the mirror, or if the records are erased but a reader
+    /// still needs their bytes. `Path`; `Io`; `StorageFull`.
+    pub fn run(&self) -> Result<Erasure> {
+        self.run_in(Writing::open(&self.path)?)
+    }
+
+    pub(crate) fn run_in(&self, writing: Writing) -> Result<Erasure> {
+        writing.apply(self.resource.name(), |connection, marker| {
+            self.erase(connection, marker)
+        })
+    }
+
+    /// Erases the records in the open transaction. Returns the state of the list if there is a new sync.
+    fn erase(
+        &self,
+        connection: &Connection,
+        marker: &Marker,
+    ) -> MirrorResult<(Erasure, Option<ListState>)> {
+        let list = self.resource.name();
+        let mut syncs = SyncRow::all(connection, list)?;
+        let state = ListState::read(connection, list)?.compared(&self.path, list);
+        let Some(last) = syncs.last() else {
+            return Err(lacks_list(&self.path, self.resource).into());
+        };
+        if last.number() != state.last {
+            return Err(damaged(format!("the last sync of {list} is lacking")).into());
+        }
+        self.find(connection)?;
+        let records: i64 =
+            connection.query_row("SELECT count(*) FROM erased", [], |row| row.get(0))?;
+        let mut erasure = Erasure {
+            records: records.unsigned_abs(),
+            bookmark: last.bookmark.to_string(),
+            ..Erasure::default()
+        };
+        if records == 0 {
+            return Ok((erasure, None));
+        }
+        let taken = take_out(connection, list, &mut syncs)?;
+        (erasure.versions, erasure.changes) = (taken.versions, taken.changes);
+        require(connection)?;
+        let Some(last) = syncs.pop().filter(|_| self.announced) else {
+            return Ok((erasure, None));
+        };
+        let row = announce(connection, list, last, &state, erasure.records)?;
+        erasure.bookmark = row.bookmark.to_string();
+        marker.note(list, &state, Some(&row.id));
+        let state = ListState {
+            last: row.number(),
+            sync: Some(row.id),
+            ..state
+        };
+        Ok((erasure, Some(state)))
+    }
+
+    /// Finds all that is kept of the records.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there is none, or one of them is not there or has no id.
+    fn find(&self, connection: &Connection) -> MirrorResult<()> {
+        let list = self.resource.name();
+        if self.records.is_empty() {
+            let message = "records: there is no id; give the id of each record to erase";
+            return Err(Error::invalid(message).into());
+        }
+        connection.execute_batch(sql!("erasing"))?;
+        let mut insert = connection.prepare("INSERT OR IGNORE INTO erased VALUES (?1)")?;
+        for id in &self.records {
+            insert.execute([id])?;
+        }
+        run(
+            connection,
+            sql!("find_erased"),
+            named_params! {":list": list},
+        )?;
+        let any = "SELECT text FROM record WHERE list = ?1 AND key NOT IN (SELECT key FROM erased)";
+        let mut texts = connection.prepare(&format!(
+            "SELECT text FROM erased_version UNION ALL SELECT * FROM ({any} LIMIT 1)"
+        ))?;
+        let mut texts = texts.query([list])?;
+        while let Some(row) = texts.next()? {
+            if RawRecord::parse(row.get_ref(0)?.as_str()?)?.id().is_none() {
+                return Err(Error::invalid(format!(
+                    "records: {list} has records without an id, of which nothing tells which versions are of one person; \
+                     forget the whole list, and sync it again"
+                ))
+                .into());
+            }
+        }
+        let mut unknown = connection.prepare(sql!("find_unknown"))?;
+        let values = named_params! {":list": list, ":keep_out": self.keep_out};
+        let unknown = unknown.query_map(values, |row| row.get(0))?;
+        let unknown = unknown.collect::<rusqlite::Result<Vec<String>>>()?;
+        if let Some(first) = unknown.first() {
+            let (count, all) = (unknown.len(), self.records.len());
+            return Err(Error::invalid(format!(
+                "records: nothing is kept of {count} of the {all} ids in {list}, the first is {first:?}; an id is the text \
+                 that _key shows; nothing was erased"
+            ))
+            .into());
+        }
+        if self.keep_out {
+            let secret = format!("{}{}", new_id(connection)?, new_id(connection)?);
+            let values = named_params! {":list": list, ":secret": secret};
+            run(connection, sql!("keep_out"), values)?;
+            run(connection, sql!("reseal_list"), values)?;
+        }
+        if self.announced || self.keep_out {
+            run(connection, sql!("leave_announced"), &[])?;
+        }
+        Ok(())
+    }
+}
+
+/// Reports the erased records by a sync of their own, which is as the last one otherwise.
+fn announce(
+    connection: &Connection,
+    list: &str,
+    last: SyncRow,
+    state: &ListState,
+    records: u64,
+) -> MirrorResult<SyncRow> {
+    let (number, id, ended) = (state.last + 1, new_id(connection)?, utc(SystemTime::now()));
+    let values = named_params! {":list": list, ":sync": number, ":ended": ended};
+    run(connection, sql!("announce_erased"), values)?;
+    let mut row = last;
+    row.bookmark = Bookmark::new([&state.mirror, &state.epoch, &id], number);
+    row.id = id;
+    row.changes = changes_digest(connection, list, number - 1)?;
+    let receipt = &mut row.receipt;
+    receipt.generation = number.unsigned_abs();
+    receipt.bookmark = row.bookmark.to_string();
+    receipt.ended = ended;
+    receipt.changes = ChangeCounts {
+        erased: records,
+        ..ChangeCounts::default()
+    };
+    (receipt.removed, receipt.erased_since) = (None, 0);
+    row.insert(connection, list, state)?;
+    Ok(row)
+}
+
+/// Removes the changes `erased` of a list up to a sync, once every copy has applied them. The receipts of the syncs keep the
+/// times and the numbers of erasures.
+///
+/// # Errors
+/// `InvalidArgument` for a list that the mirror does not have, or a sync that does not exist yet; `Mismatch` for the bookmark
+/// of another history; `Busy` while a sync is writing to the mirror, or if a reader still needs the bytes; `Path`; `Io`.
+pub fn acknowledge(path: &Path, resource: ListName, up_to: &SyncPoint) -> Result<()> {
+    let list = resource.name();
+    let number = Mirror::open(path)?.number_of(resource, up_to)?;
+    Writing::open(path)?.apply(list, |connection, _| {
+        let mut syncs = SyncRow::all(connection, list)?;
+        connection.execute_batch(sql!("erasing"))?;
+        let values = named_params! {":list": list, ":sync": number};
+        if run(connection, sql!("find_acknowledged"), values)?
+            .iter()
+            .sum::<u64>()
+            > 0
+        {
+            take_out(connection, list, &mut syncs)?;
+            require(connection)?;
+        }
+        Ok(((), None))
+    })
+}
+
+/// A mirror that is open to remove something from it.
+pub(crate) struct Writing {
+    claim: Claim,
+    pub(crate) connection: Connection,
+}
+
+impl Writing {
+    /// Opens a mirror that exists.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        Mirror::open(path)?;
+        let claim = Claim::acquire(path)?;
+        let connection = claim.open().map_err(at(path))?;
+        Ok(Writing { claim, connection })
+    }
+
+    /// Changes a list in one transaction, and cleans the file, also of what an earlier one has left. `change` returns the state
+    /// of the list if it is another one than before.
+    fn apply<T>(
+        self,
+        list: &str,
+        change: impl FnOnce(&Connection, &Marker) -> MirrorResult<(T, Option<ListState>)>,
+    ) -> Result<T> {
+        let Writing { claim, connection } = &self;
+        let marker = Marker::new(claim);
+        let commit = || -> MirrorResult<T> {
+            connection.execute_batch("PRAGMA secure_delete = ON; BEGIN IMMEDIATE")?;
+            upgrade(connection)?;
+            let (done, state) = change(connection, &marker)?;
+            connection.execute_batch("COMMIT")?;
+            if let Some(state) = state {
+                marker.note(list, &state, None);
+            }
+            Ok(done)
+        };
+        let apply = || -> MirrorResult<T> {
+            let done = commit();
+            if done.is_err() && !connection.is_autocommit() {
+                connection.execute_batch("ROLLBACK")?;
+            }
+            let is_clean = clean(connection);
+            let done = done?;
+            if !is_clean? {
+                let path = claim.path.display();
+                return Err(Error::new(
+                    ErrorKind::Busy,
+                    format!(
+                        "{path}: what was removed is no longer in the mirror, but a program that reads it still needs its bytes; \
+                         close it and repeat the command, or leave them to the next sync"
+                    ),
+                )
+                .into());
+            }
+            Ok(done)
+        };
+        apply().map_err(at(&claim.path))
+    }
+}
