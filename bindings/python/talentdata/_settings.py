@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Literal, TypeVar
 
 from ._talentdata import BaseClient
@@ -38,6 +39,9 @@ class ConfiguredClient(BaseClient):
         priority: Literal["normal", "foreground", "background"] | None = None,
         token_cache: Literal["process", "host"] | None = None,
         proxy: str | None = None,
+        ca_file: str | PathLike[str] | None = None,
+        client_cert: str | PathLike[str] | None = None,
+        client_key: str | PathLike[str] | None = None,
         _origin: BaseClient | None = None,
     ) -> None:
         """A client with these settings; nothing is sent.
@@ -91,6 +95,13 @@ class ConfiguredClient(BaseClient):
             proxy: The proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is
                 set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a
                 proxy.
+            ca_file: A PEM file with root certificates to trust in addition to those of the system, such as a
+                company's own. They hold for the service, for a proxy with TLS, and for a budget at a rediss URL.
+            client_cert: A PEM file with the certificate that this client presents (mutual TLS), followed by those
+                of its issuers. It is presented to the service, to a proxy with TLS, and to a budget at a rediss URL,
+                where they ask for one. It needs client_key.
+            client_key: A PEM file with the private key of client_cert, not encrypted, which only this user can
+                read. It may be the same file as client_cert.
 
         Raises:
             talentdata.ConfigError: A setting is missing or wrong; the message contains its name.

@@ -66,6 +66,7 @@ fn flag(setting: &Setting) -> Arg {
         SettingKind::BaseUrl | SettingKind::Proxy => ("URL".into(), ""),
         SettingKind::Budget => ("process|host|URL".into(), ""),
         SettingKind::Choice(names) => (names.join("|"), ""),
+        SettingKind::File => ("FILE".into(), ""),
         SettingKind::Text => (last_word.to_uppercase(), ""),
         SettingKind::Secret => (
             "FILE".into(),

@@ -55,6 +55,7 @@ mod json;
 mod list;
 mod log;
 mod page;
+mod private_file;
 mod process;
 mod record;
 mod request;
@@ -103,7 +104,8 @@ pub mod internal {
         pub use crate::process::*;
     }
     pub mod settings {
-        pub use crate::settings::profile::{read_secret_file, read_text};
+        pub use crate::private_file::read_text;
+        pub use crate::settings::profile::read_secret_file;
         pub use crate::settings::table::*;
     }
     pub mod sink {

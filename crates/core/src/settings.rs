@@ -21,6 +21,7 @@ pub use crate::budget::{OnUnreachable, REQUESTS_PER_SECOND};
 use crate::budget::{BudgetOptions, BudgetState, Unread, read_budget};
 use crate::choice;
 use crate::error::{Error, ErrorKind, Result};
+use crate::tls::TlsFiles;
 use std::collections::BTreeMap;
 use talentdata_types::{Operation, Secret, TokenUse};
 
@@ -158,6 +159,15 @@ impl Config {
         [self.base_url.to_string(), client_id]
     }
 
+    /// Returns the files with certificates and keys.
+    pub(crate) fn tls_files(&self) -> TlsFiles {
+        TlsFiles {
+            ca_file: self.ca_file.clone(),
+            client_cert: self.client_cert.clone(),
+            client_key: self.client_key.clone(),
+        }
+    }
+
     /// Returns the budget that these settings select.
     pub(crate) fn budget_options(&self) -> BudgetOptions {
         BudgetOptions {
@@ -166,6 +176,7 @@ impl Config {
             share: self.share,
             paced: self.paced,
             on_unreachable: self.on_unreachable,
+            tls: self.tls_files(),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::waiting::{leave, run};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use talentdata_columns::arrow::{ColumnTypes, TableSchema};
 use talentdata_core::internal::process::{Owned, lock};
@@ -286,6 +287,10 @@ fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> CallResult<String> {
             value.extract::<f64>().map(|number| number.to_string())
         }
         SettingKind::Boolean(_) => value.extract::<bool>().map(|truth| truth.to_string()),
+        // A path that is not UTF-8 is refused like the same value in the environment.
+        SettingKind::File => value
+            .extract::<PathBuf>()
+            .map(|path| path.to_string_lossy().into_owned()),
         _ => value.extract::<String>(),
     };
     let class = value.get_type().name()?.to_string();

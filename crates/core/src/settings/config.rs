@@ -6,6 +6,7 @@ use crate::budget::BudgetStore;
 use crate::settings::{
     BaseUrl, Builder, SettingValues, Proxy, OnUnreachable, Priority, TokenCache,
 };
+use std::path::PathBuf;
 use std::time::Duration;
 use talentdata_types::Secret;
 /// Checked settings; a [`Builder`] makes them.
@@ -49,6 +50,12 @@ pub struct Config {
     pub(crate) token_cache: TokenCache,
     /// The proxy to connect through: a URL such as http://proxy.example:3128, or none.
     pub(crate) proxy: Proxy,
+    /// A PEM file with root certificates to trust in addition to those of the system, such as a company's own.
+    pub(crate) ca_file: Option<PathBuf>,
+    /// A PEM file with the certificate that this client presents (mutual TLS), followed by those of its issuers.
+    pub(crate) client_cert: Option<PathBuf>,
+    /// A PEM file with the private key of client_cert, not encrypted, which only this user can read.
+    pub(crate) client_key: Option<PathBuf>,
 }
 impl Config {
     /// Checks each value.
@@ -73,6 +80,9 @@ impl Config {
             priority: values.choice("priority")?,
             token_cache: values.choice("token_cache")?,
             proxy: values.proxy("proxy")?,
+            ca_file: values.file("ca_file")?,
+            client_cert: values.file("client_cert")?,
+            client_key: values.file("client_key")?,
         })
     }
 }
@@ -157,5 +167,17 @@ impl Builder {
     /// Sets the proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.
     pub fn proxy(&mut self, value: impl ToString) -> &mut Self {
         self.set("proxy", value)
+    }
+    /// Sets a PEM file with root certificates to trust in addition to those of the system, such as a company's own. They hold for the service, for a proxy with TLS, and for a budget at a rediss URL.
+    pub fn ca_file(&mut self, value: impl ToString) -> &mut Self {
+        self.set("ca_file", value)
+    }
+    /// Sets a PEM file with the certificate that this client presents (mutual TLS), followed by those of its issuers. It is presented to the service, to a proxy with TLS, and to a budget at a rediss URL, where they ask for one. It needs client_key.
+    pub fn client_cert(&mut self, value: impl ToString) -> &mut Self {
+        self.set("client_cert", value)
+    }
+    /// Sets a PEM file with the private key of client_cert, not encrypted, which only this user can read. It may be the same file as client_cert.
+    pub fn client_key(&mut self, value: impl ToString) -> &mut Self {
+        self.set("client_key", value)
     }
 }

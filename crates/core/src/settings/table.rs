@@ -10,7 +10,7 @@
 //! `Client`, and a setter in Rust.
 
 use SettingKind::{
-    BaseUrl, Boolean, Budget, Choice, Duration, Integer, Number, Proxy, Secret, Text,
+    BaseUrl, Boolean, Budget, Choice, Duration, File, Integer, Number, Proxy, Secret, Text,
 };
 
 /// A setting of a client.
@@ -35,6 +35,8 @@ pub enum SettingKind {
     Text,
     /// Any text that can be sent, but is never shown. On the command line it comes from a file.
     Secret,
+    /// The path of a file, which is read when a client is made.
+    File,
     /// The URL of a proxy, or `none`.
     Proxy,
     /// The place of the request budget: `process`, `host`, or the URL of a Redis or Valkey server.
@@ -209,6 +211,24 @@ pub const SETTINGS: &[Setting] = &[
         what: "the proxy to connect through: a URL such as http://proxy.example:3128, or none",
         note: "Where none is set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.",
     },
+    Setting {
+        name: "ca_file",
+        kind: File,
+        what: "a PEM file with root certificates to trust in addition to those of the system, such as a company's own",
+        note: "They hold for the service, for a proxy with TLS, and for a budget at a rediss URL.",
+    },
+    Setting {
+        name: "client_cert",
+        kind: File,
+        what: "a PEM file with the certificate that this client presents (mutual TLS), followed by those of its issuers",
+        note: "It is presented to the service, to a proxy with TLS, and to a budget at a rediss URL, where they ask for one. It needs client_key.",
+    },
+    Setting {
+        name: "client_key",
+        kind: File,
+        what: "a PEM file with the private key of client_cert, not encrypted, which only this user can read",
+        note: "It may be the same file as client_cert.",
+    },
 ];
 
 impl Setting {
@@ -229,7 +249,7 @@ impl Setting {
     /// Returns the subject of the setting.
     pub fn scope(&self) -> Scope {
         match self.kind {
-            BaseUrl | Text | Secret => Scope::Service,
+            BaseUrl | Text | Secret | File => Scope::Service,
             _ if matches!(self.name, ENVIRONMENT | INSECURE_HTTP) => Scope::Service,
             _ => Scope::Calls,
         }
@@ -239,7 +259,7 @@ impl Setting {
     pub fn bounds(&self) -> Option<Bounds> {
         match self.kind {
             Duration(bounds) | Integer(bounds) | Number(bounds) => Some(bounds),
-            BaseUrl | Text | Secret | Proxy | Budget | Choice(_) | Boolean(_) => None,
+            BaseUrl | Text | Secret | File | Proxy | Budget | Choice(_) | Boolean(_) => None,
         }
     }
 
@@ -252,6 +272,7 @@ impl Setting {
             (Boolean(_), None) => "true or false".into(),
             (Choice(names), None) => either(names),
             (Budget, None) => "process, host, or a redis or rediss URL".into(),
+            (File, None) => "the path of a file".into(),
             (_, None) => "a string".into(),
         }
     }

@@ -3,10 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
-use super::profile::{check_mode, check_owner, load, read_secret_file};
+use super::profile::{load, read_secret_file};
 use super::table::{Bounds, ENVIRONMENT, PROFILE, SETTINGS, Setting, SettingKind};
 use super::{Builder, Config};
 use crate::error::{Error, ErrorKind, Result};
+use crate::private_file::{check_mode, check_owner};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use talentdata_types::Secret;
@@ -70,6 +71,7 @@ fn good(setting: &Setting) -> [String; 3] {
         }
         SettingKind::Budget => ["a", "b", "c"].map(|one| format!("redis://{one}.example")),
         SettingKind::Choice(names) => [1, 0, names.len() - 1].map(|index| names[index].to_owned()),
+        SettingKind::File => ["a", "b", "c"].map(|one| format!("/{one}.pem")),
         SettingKind::Text | SettingKind::Secret => ["a", "b", "c"].map(|one| one.repeat(12)),
     }
 }

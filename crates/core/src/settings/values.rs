@@ -7,6 +7,7 @@ use super::table::{Bounds, ENVIRONMENT, PROFILE, SETTINGS, Setting, SettingKind}
 use crate::budget::BudgetStore;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 use talentdata_types::Secret;
@@ -47,6 +48,12 @@ impl SettingValues {
         let secret = self.0.get(name);
         secret.map_or(Ok(()), |text| check_text(name, text.expose()))?;
         Ok(secret.cloned())
+    }
+
+    /// Reads the path of a file. The current directory may change while a client exists.
+    pub(crate) fn file(&self, name: &str) -> Result<Option<PathBuf>> {
+        let path = self.text(name)?.map(std::path::absolute).transpose();
+        path.map_err(|_| Error::config(format!("{name} must be the path of a file")))
     }
 
     pub(crate) fn proxy(&self, name: &str) -> Result<Proxy> {

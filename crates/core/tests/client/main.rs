@@ -5,6 +5,10 @@
 mod blocking;
 mod calls;
 mod cases;
+#[cfg(unix)]
+mod certificates;
+#[cfg(unix)]
+mod company;
 mod completeness;
 #[cfg(target_os = "linux")]
 mod memory;

@@ -8,7 +8,7 @@ use crate::error::failure::{
 };
 use crate::error::{Error, Result, system_text};
 use crate::request::sentence::sentence;
-use crate::tls;
+use crate::tls::{self, Peer};
 use http::Uri;
 use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
@@ -227,7 +227,9 @@ impl Route {
         let shaking = connector.connect(name, stream);
         let step = format!("in the TLS handshake with {whose}");
         let shaken = self.in_time(until, &step, shaking).await?;
-        let encrypted = shaken.map_err(|error| tls::failed(&self.host, whose, &error))?;
+        let knows_us = tls::has_identity(&self.tls);
+        let peer = Peer { whose, knows_us };
+        let encrypted = shaken.map_err(|error| tls::failed(&self.host, peer, &error))?;
         Ok(Stream(Box::new(encrypted)))
     }
 }
