@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from typing import Literal, TypeVar
 
@@ -21,7 +22,9 @@ class ConfiguredClient(BaseClient):
         *,
         base_url: str | None = None,
         client_id: str | None = None,
-        client_secret: str | None = None,
+        client_secret: str | Callable[[], str] | None = None,
+        client_secret_file: str | PathLike[str] | None = None,
+        credential_command: str | list[str] | None = None,
         profile: str | None = None,
         environment: bool | None = None,
         insecure_http: bool | None = None,
@@ -53,7 +56,14 @@ class ConfiguredClient(BaseClient):
             base_url: The address of the service, such as https://talent.example. There is no default.
             client_id: The client ID.
             client_secret: The client secret. No error and no log message contains it, but copies of it stay in the
-                memory of the process.
+                memory of the process. Set this, client_secret_file or credential_command.
+            client_secret_file: A file that contains nothing but the client secret, which only this user can read.
+                It is read again when the service refuses the secret, so a secret can be replaced while a client exists.
+                On the command line, - is standard input.
+            credential_command: A program with its arguments that prints the client secret, or a JSON object with
+                client_id and client_secret. It is run when a client is made, and again when the service refuses the
+                secret. It has 10 s, and reads nothing. There is no shell: spaces separate the arguments, and quotes
+                keep spaces in them. A list of strings works as well.
             profile: The section of the profile file to read, which must exist. If none is selected, the section
                 "default" applies, where there is one.
             environment: Whether settings that are not given come from the environment and the profile file; True by

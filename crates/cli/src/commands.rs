@@ -3,6 +3,7 @@
 pub(crate) mod budget;
 pub(crate) mod changes;
 pub(crate) mod completions;
+pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod forget;
 pub(crate) mod operation;

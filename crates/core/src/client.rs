@@ -170,7 +170,7 @@ impl Client {
 
 /// Returns the JSON of a response. It is null if a status such as 204 comes without a body and the API description
 /// allows null.
-fn json_of<'a>(operation: &Operation, response: &'a Response) -> Result<&'a str> {
+pub(crate) fn json_of<'a>(operation: &Operation, response: &'a Response) -> Result<&'a str> {
     let is_empty = response.body.is_empty() && response.status.as_u16() != 200;
     if is_empty && check_response(operation, "null").is_ok() {
         return Ok("null");

@@ -4,6 +4,7 @@ use crate::error::{Error, Result, system_text};
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::path::Path;
+use talentdata_types::Secret;
 
 /// Limits the size of such a file, in bytes.
 const LARGEST: u64 = 1024 * 1024;
@@ -38,6 +39,20 @@ pub fn read_text(bytes: Vec<u8>, shown: &str) -> Result<String> {
 pub(crate) fn read_private(path: &Path) -> Result<String> {
     let bytes = read(path, check_private)?;
     read_text(bytes, &path.display().to_string())
+}
+
+/// Reads a secret from a file that contains nothing else. A final line break is dropped.
+///
+/// # Errors
+/// `Config` if the file cannot be read or other users can read it.
+pub(crate) fn read_secret_file(path: &Path) -> Result<Secret> {
+    if path.try_exists().is_ok_and(|exists| !exists) {
+        return Err(Error::config(
+            "there is no file for the secret; what was given is not shown, in case it is the secret itself",
+        ));
+    }
+    let text = read_private(path)?;
+    Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
 }
 
 /// Reads a file of at most 1 MiB that everybody may know.

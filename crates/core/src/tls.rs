@@ -2,10 +2,12 @@
 //! the certificate at fault and the remedy.
 
 mod files;
+mod issuer;
 
 use crate::error::failure::{TLS_CLOSED, TLS_LOST, TLS_REFUSED};
 use crate::error::{Error, ErrorKind, Result, rounded_up, system_text};
 pub(crate) use files::TlsFiles;
+pub(crate) use issuer::issuer;
 use rustls::crypto::CryptoProvider;
 use rustls::{
     AlertDescription, CertificateError, ClientConfig, ConfigBuilder, Error as TlsError,
@@ -220,7 +222,8 @@ fn certificate(whose: &str, why: &CertificateError) -> String {
     let certificate = format!("the certificate of {whose}");
     let days = |time: Duration| rounded_up(time) / 86_400.0;
     match why {
-        UnknownIssuer => format!(
+        // An authority that has the name of a trusted one, but another key, is another one.
+        UnknownIssuer | BadSignature => format!(
             "{certificate} is signed by an authority that this machine does not trust. Where a company's proxy inspects connections, that is the proxy's authority: {TRUST}"
         ),
         ExpiredContext { time, not_after } => format!(
@@ -246,7 +249,7 @@ fn certificate(whose: &str, why: &CertificateError) -> String {
         InvalidPurpose | InvalidPurposeContext { .. } => {
             format!("{certificate} is not one for servers")
         }
-        BadEncoding | BadSignature | UnsupportedSignatureAlgorithmContext { .. } => {
+        BadEncoding | UnsupportedSignatureAlgorithmContext { .. } => {
             format!("{certificate} cannot be read or checked")
         }
         ApplicationVerificationFailure => format!("this system does not accept {certificate}"),

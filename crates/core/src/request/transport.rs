@@ -16,10 +16,12 @@ use crate::request::retry::Deadline;
 use crate::settings::Config;
 use bytes::{Bytes, BytesMut};
 use connect::Route;
+pub(crate) use connect::Seen;
 use decode::Decoder;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
+use proxy::ProxyAddress;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -73,6 +75,21 @@ impl Transport {
             timeout: config.timeout,
             route,
         })
+    }
+
+    /// Opens a connection to the service, and closes it again. Returns the steps that have succeeded.
+    pub(crate) async fn examine(&self, service: &str) -> (Seen, Result<()>) {
+        let mut seen = Seen::default();
+        let Ok(service) = service.parse() else {
+            return (seen, Err(Error::config("base_url cannot be used")));
+        };
+        let opened = self.route.open(&service, &mut seen).await;
+        (seen, opened.map(drop))
+    }
+
+    /// Returns the address of the proxy, if connections go through one.
+    pub(crate) fn proxy(&self) -> Option<String> {
+        self.route.proxy.as_ref().map(ProxyAddress::shown)
     }
 
     /// Sends one request and reads its response, regardless of the status, within the time of the call. A page waits

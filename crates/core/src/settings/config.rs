@@ -4,11 +4,12 @@
 use crate::error::Result;
 use crate::budget::BudgetStore;
 use crate::settings::{
-    BaseUrl, Builder, SettingValues, Proxy, OnUnreachable, Priority, TokenCache,
+    BaseUrl, Builder, Credential, SettingValues, Proxy, OnUnreachable, Priority,
+    TokenCache,
 };
 use std::path::PathBuf;
 use std::time::Duration;
-use talentdata_types::Secret;
+use std::sync::Arc;
 /// Checked settings; a [`Builder`] makes them.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -16,8 +17,6 @@ pub struct Config {
     pub(crate) base_url: BaseUrl,
     /// The client ID.
     pub(crate) client_id: Option<String>,
-    /// The client secret.
-    pub(crate) client_secret: Option<Secret>,
     /// Whether settings that are not given come from the environment and the profile file.
     pub(crate) environment: bool,
     /// Whether base_url may use plain http to another machine.
@@ -56,14 +55,15 @@ pub struct Config {
     pub(crate) client_cert: Option<PathBuf>,
     /// A PEM file with the private key of client_cert, not encrypted, which only this user can read.
     pub(crate) client_key: Option<PathBuf>,
+    /// The client secret, wherever it comes from.
+    pub(crate) client_secret: Option<Arc<Credential>>,
 }
 impl Config {
     /// Checks each value.
     pub(crate) fn read(values: &SettingValues) -> Result<Self> {
         Ok(Config {
             base_url: values.base_url("base_url")?,
-            client_id: values.text("client_id")?,
-            client_secret: values.secret("client_secret")?,
+            client_id: values.client_id("client_id")?,
             environment: values.boolean("environment")?,
             insecure_http: values.boolean("insecure_http")?,
             timeout: values.duration("timeout")?,
@@ -83,6 +83,7 @@ impl Config {
             ca_file: values.file("ca_file")?,
             client_cert: values.file("client_cert")?,
             client_key: values.file("client_key")?,
+            client_secret: values.credential(),
         })
     }
 }
@@ -96,9 +97,17 @@ impl Builder {
     pub fn client_id(&mut self, value: impl ToString) -> &mut Self {
         self.set("client_id", value)
     }
-    /// Sets the client secret. No error and no log message contains it, but copies of it stay in the memory of the process.
+    /// Sets the client secret. No error and no log message contains it, but copies of it stay in the memory of the process. Set this, client_secret_file or credential_command.
     pub fn client_secret(&mut self, value: impl ToString) -> &mut Self {
         self.set("client_secret", value)
+    }
+    /// Sets a file that contains nothing but the client secret, which only this user can read. It is read again when the service refuses the secret, so a secret can be replaced while a client exists. On the command line, - is standard input.
+    pub fn client_secret_file(&mut self, value: impl ToString) -> &mut Self {
+        self.set("client_secret_file", value)
+    }
+    /// Sets a program with its arguments that prints the client secret, or a JSON object with client_id and client_secret. It is run when a client is made, and again when the service refuses the secret. It has 10 s, and reads nothing. There is no shell: spaces separate the arguments, and quotes keep spaces in them. A list of strings works as well.
+    pub fn credential_command(&mut self, value: impl ToString) -> &mut Self {
+        self.set("credential_command", value)
     }
     /// Sets the section of the profile file to read, which must exist. If none is selected, the section "default" applies, where there is one.
     pub fn profile(&mut self, value: impl ToString) -> &mut Self {

@@ -7,7 +7,7 @@ use super::values::unknown;
 use crate::error::{Error, Result};
 use crate::private_file::read_private;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use talentdata_types::Secret;
 use toml::{Table, Value};
 
@@ -75,6 +75,9 @@ fn entry(name: String, value: Value) -> Result<(String, Secret)> {
     let is_text = setting.bounds().is_none() && !matches!(setting.kind, SettingKind::Boolean(_));
     let text = match value {
         Value::String(text) => text,
+        Value::Array(_) if matches!(setting.kind, SettingKind::Command) => {
+            serde_json::to_string(&value).unwrap_or_default()
+        }
         Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if !is_text => value.to_string(),
         _ => return Err(Error::config(setting.wrong_type_message(value.type_str()))),
     };
@@ -94,18 +97,4 @@ fn path(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
         .map(PathBuf::from)
         .or_else(|| Some(PathBuf::from(environment("HOME")?).join(".config")))?;
     Some(directory.join("talentdata").join("profiles.toml"))
-}
-
-/// Reads a secret from a file that contains nothing else. A final line break is dropped.
-///
-/// # Errors
-/// `Config` if the file cannot be read or other users can read it.
-pub fn read_secret_file(path: &Path) -> Result<Secret> {
-    if path.try_exists().is_ok_and(|exists| !exists) {
-        return Err(Error::config(
-            "there is no file for the secret; what was given is not shown, in case it is the secret itself",
-        ));
-    }
-    let text = read_private(path)?;
-    Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
 }

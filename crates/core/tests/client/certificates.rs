@@ -1,6 +1,6 @@
 //! Certificates that a test makes for itself, and servers that use them.
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -9,8 +9,12 @@ use rustls::{RootCertStore, ServerConfig};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 use tokio_rustls::TlsAcceptor;
+
+/// The number of the next authority.
+static NUMBER: AtomicU32 = AtomicU32::new(1);
 
 /// An authority with its directory of PEM files.
 pub(crate) struct Authority {
@@ -27,7 +31,11 @@ pub(crate) struct Issued {
 
 impl Authority {
     pub(crate) fn new() -> Self {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let mut params = CertificateParams::new(Vec::new()).unwrap();
+        // Two authorities of one name would look like one whose key has changed.
+        let name = format!("Authority {number} of the tests");
+        params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
         let directory = tempfile::tempdir().unwrap();

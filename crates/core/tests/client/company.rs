@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 /// Starts a service behind this acceptor, and returns settings of a client of it.
-async fn service(acceptor: TlsAcceptor) -> Builder {
+pub(crate) async fn service(acceptor: TlsAcceptor) -> Builder {
     let plain = stub::serve(stub::api(|_| (200, "", PERMISSIONS.to_owned())));
     let plain = plain.trim_start_matches("http://").to_owned();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -10,6 +10,8 @@ mod certificates;
 #[cfg(unix)]
 mod company;
 mod completeness;
+#[cfg(unix)]
+mod doctor;
 #[cfg(target_os = "linux")]
 mod memory;
 mod messages;
@@ -17,6 +19,8 @@ mod network;
 mod operators;
 mod outages;
 mod redirects;
+#[cfg(unix)]
+mod rotation;
 mod secrets;
 #[allow(dead_code, reason = "shared with the tests of other crates")]
 mod stub;
