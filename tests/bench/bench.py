@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from statistics import median
 from types import SimpleNamespace
 
+import instructions
 from tools import BENCH, Failure, Sandbox, Tools, Valkey, read, run
 
 RESULTS = BENCH / "RESULTS.md"
@@ -307,6 +308,7 @@ SECTIONS = {
     "shared": ("The budget shared", shared),
     "throughput": ("Without a rate limit", throughput),
     "syncs": ("A mirror", syncs),
+    "instructions": ("What a record costs the processor", instructions.section),
 }
 
 HEAD = """`cargo xtask bench` makes these tables; the figures are from one machine with {cores} cores, and other work on it; each section \

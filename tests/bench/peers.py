@@ -49,11 +49,11 @@ def write(contacts):
         sys.stdout.write(json.dumps(contact, ensure_ascii=False) + "\n")
 
 
-def serial():
-    """JSON Lines, written by hand by the documented rule."""
+def serial(typed=""):
+    """JSON Lines, written by hand by the documented rule; with `typed`, through a model of each record."""
     import httpx
 
-    rule = Rule()
+    rule, model = Rule(), contact_model() if typed else None
 
     def send(*request, **parts):
         while True:
@@ -65,7 +65,20 @@ def serial():
         token = send("POST", "/v1/oauth/token", json=CREDENTIALS)["access_token"]
         client.headers["authorization"] = f"Bearer {token}"
         for contacts in pages(lambda **params: send("GET", "/v1/contacts", params=params)):
-            write(contacts)
+            write(model.model_validate(one).model_dump() if model else one for one in contacts)
+
+
+def contact_model():
+    """A model of contacts with the fields that are documented, which lets others through."""
+    import pydantic
+
+    class Contact(pydantic.BaseModel, extra="allow"):
+        id: str
+        firstName: str
+        lastName: str
+        email: str
+
+    return Contact
 
 
 def generated():

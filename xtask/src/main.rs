@@ -53,10 +53,11 @@ Usage: cargo xtask VERB
   test engines       lists that are not proven in Dask, Ray and Daft, and the changes of a mirror in dlt
   test inject        the commands, Python and C under limits of the system, and with system calls that fail
   test dist          the packages in target/dist, tried as their users do
+  test instructions  what a record costs the command line, in instructions of the processor
   test readers       files that were exported, read by packages of the last three years
   docs               the manual as a site with a search, into target/docs
   bench              measure this client beside others, and write tests/bench/RESULTS.md
-  bench shared       one section of it (sections: budget shared throughput syncs)
+  bench shared       one section of it (sections: budget shared throughput syncs instructions)
   bench --quick      measure less, and write nothing; bench shared --quick does that for one section
 ";
 

@@ -95,6 +95,7 @@ EXTRA = {
     "dist": test_dist.run,
     "inject": test_inject.run,
     "engines": lambda: pytest("engines", requirements=PYTHON_PROJECT / "engines/requirements.txt"),
+    "instructions": lambda: succeed(sys.executable, "-B", ROOT / "tests/bench/instructions.py"),
     "readers": test_readers.run,
     "spark": lambda: pytest("jvm"),
     "sqlites": test_sqlites.run,

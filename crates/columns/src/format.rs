@@ -213,10 +213,7 @@ impl Encoder {
             if let Some(checker) = &mut self.checker {
                 checker.before_row(&record)?;
             }
-            let has_extra = writer.write(&record)?;
-            if let Some(checker) = &mut self.checker {
-                checker.after_row(&record, has_extra);
-            }
+            writer.write(&record, self.checker.as_mut())?;
         }
         Ok(())
     }
@@ -252,27 +249,23 @@ impl Writer {
         })
     }
 
-    /// Writes a record; returns whether its row needed `_extra`.
-    fn write(&mut self, record: &RawRecord) -> Result<bool> {
+    /// Writes a record, whose rest the checker compares with the columns.
+    fn write(&mut self, record: &RawRecord, checker: Option<&mut Checker>) -> Result<()> {
         match self {
             Writer::Jsonl(output, buffer) => {
                 let written = output.write_all(line(record, buffer));
                 let written = written.and_then(|()| output.write_all(b"\n"));
-                written.map(|()| false).map_err(refused)
+                written.map_err(refused)
             }
-            Writer::Csv(writer) => writer.write(record),
-            Writer::Parquet(builder, writer) => {
-                if let Some(batch) = builder.append(record) {
-                    writer.write(&batch?).map_err(refused)?;
-                }
-                Ok(builder.has_extra())
-            }
-            Writer::Arrow(builder, writer) => {
-                if let Some(batch) = builder.append(record) {
-                    writer.write(&batch?).map_err(refused)?;
-                }
-                Ok(builder.has_extra())
-            }
+            Writer::Csv(writer) => writer.write(record, checker),
+            Writer::Parquet(builder, writer) => match builder.append(record, checker) {
+                Some(batch) => writer.write(&batch?).map_err(refused),
+                None => Ok(()),
+            },
+            Writer::Arrow(builder, writer) => match builder.append(record, checker) {
+                Some(batch) => writer.write(&batch?).map_err(refused),
+                None => Ok(()),
+            },
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::request::queue::AdmissionQueue;
 use crate::request::transport::Response;
 use crate::request::{Call, Service};
 use crate::settings::{Builder, Config};
+use bytestring::ByteString;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,8 +139,8 @@ impl Client {
         }
         let read = |response: &Response| {
             let text = json_of(operation, response)?;
-            check_response(operation, text)?;
-            Ok(Some(text.to_owned()))
+            check_response(operation, &text)?;
+            Ok(Some(text.to_string()))
         };
         let mut call = Call::new(operation, arguments)?;
         self.0.call(&mut call, read).await
@@ -153,7 +154,7 @@ impl Client {
         arguments: Arguments,
     ) -> Result<T> {
         let mut call = Call::new(operation, arguments)?;
-        let read = |response: &Response| from_json(json_of(operation, response)?, "");
+        let read = |response: &Response| from_json(&json_of(operation, response)?, "");
         self.0.call(&mut call, read).await
     }
 
@@ -170,10 +171,10 @@ impl Client {
 
 /// Returns the JSON of a response. It is null if a status such as 204 comes without a body and the API description
 /// allows null.
-pub(crate) fn json_of<'a>(operation: &Operation, response: &'a Response) -> Result<&'a str> {
+pub(crate) fn json_of(operation: &Operation, response: &Response) -> Result<ByteString> {
     let is_empty = response.body.is_empty() && response.status.as_u16() != 200;
     if is_empty && check_response(operation, "null").is_ok() {
-        return Ok("null");
+        return Ok(ByteString::from_static("null"));
     }
     response.json_text()
 }

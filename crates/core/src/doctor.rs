@@ -434,10 +434,10 @@ async fn call(
     let mut call = Call::new(operation, arguments)?;
     let read = |response: &Response| {
         let text = json_of(operation, response)?;
-        check_response(operation, text)?;
+        check_response(operation, &text)?;
         let date = response.header("date");
         let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
-        Ok((text.to_owned(), date))
+        Ok((text.to_string(), date))
     };
     client.0.call(&mut call, read).await
 }

@@ -77,10 +77,10 @@ pub fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
 
 /// Returns the members by name, in the order in which the names first occur. The last duplicate of a name wins. A name
 /// with half a surrogate pair is not valid text, and is returned as written.
-pub fn by_name<'a>(members: &[(&'a str, &'a str)]) -> Vec<(Cow<'a, str>, &'a str)> {
+pub fn by_name<'a, V>(members: Vec<(&'a str, V)>) -> Vec<(Cow<'a, str>, V)> {
     let mut places = HashMap::with_capacity(members.len());
-    let mut named: Vec<(Cow<'a, str>, &'a str)> = Vec::with_capacity(members.len());
-    for &(raw, value) in members {
+    let mut named: Vec<(Cow<'a, str>, V)> = Vec::with_capacity(members.len());
+    for (raw, value) in members {
         let name = text(raw).unwrap_or(Cow::Borrowed(raw));
         let place = *places.entry(name.clone()).or_insert(named.len());
         match named.get_mut(place) {
@@ -93,7 +93,7 @@ pub fn by_name<'a>(members: &[(&'a str, &'a str)]) -> Vec<(Cow<'a, str>, &'a str
 
 /// Returns whether a raw name (without quotes) reads `name`.
 pub fn is_named(raw: &str, name: &str) -> bool {
-    if raw.contains('\\') {
+    if is_escaped(raw) {
         text(raw).is_some_and(|text| text == name)
     } else {
         raw == name
@@ -102,11 +102,16 @@ pub fn is_named(raw: &str, name: &str) -> bool {
 
 /// Returns the text of a raw string (without quotes), its escapes resolved; `None` if it has half a surrogate pair.
 pub fn text(raw: &str) -> Option<Cow<'_, str>> {
-    if !raw.contains('\\') {
+    if !is_escaped(raw) {
         return Some(Cow::Borrowed(raw));
     }
     let text = serde_json::from_str::<String>(&format!("\"{raw}\""));
     text.ok().map(Cow::Owned)
+}
+
+/// Returns whether a raw string has escapes.
+pub fn is_escaped(raw: &str) -> bool {
+    raw.as_bytes().contains(&b'\\')
 }
 
 /// Returns the text of a raw value, its escapes resolved; `None` if it is not a string.
@@ -116,17 +121,20 @@ pub fn decoded(raw: &str) -> Option<Cow<'_, str>> {
 
 /// Returns whether `text` is one JSON object, nested no deeper than a record may be.
 pub fn is_object(text: &str) -> bool {
-    read_object(text, |_, _| ()).is_ok() && !is_too_deep(text)
+    read_object(text, |_, _| ()).is_ok() && !is_too_deep(text, 0)
 }
 
-/// Returns whether a JSON value is nested deeper than a record may be.
-pub(crate) fn is_too_deep(json: &str) -> bool {
-    let opens = json.bytes().filter(|byte| matches!(byte, b'[' | b'{'));
-    // Hardly any value has enough brackets, so the exact count, which must skip strings, is seldom needed.
-    if opens.count() <= MAX_JSON_DEPTH {
+/// Returns whether a JSON value that is within `outer` levels is nested deeper than a record may be.
+pub(crate) fn is_too_deep(json: &str, outer: usize) -> bool {
+    if !json.starts_with(['[', '{']) {
         return false;
     }
-    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+    let opens = json.bytes().filter(|byte| matches!(byte, b'[' | b'{'));
+    // Hardly any value has enough brackets, so the exact count, which must skip strings, is seldom needed.
+    if outer + opens.count() <= MAX_JSON_DEPTH {
+        return false;
+    }
+    let (mut depth, mut quoted, mut escaped) = (outer, false, false);
     json.bytes().any(|byte| {
         match byte {
             _ if escaped => escaped = false,
@@ -241,6 +249,12 @@ pub(crate) fn place(piece: &str, text: &[u8]) -> Range<usize> {
     start..start + piece.len()
 }
 
+/// Returns a raw name without its quotes.
+pub(crate) fn unquoted(name: &RawValue) -> &str {
+    let name = name.get();
+    &name[1..name.len() - 1]
+}
+
 struct Object<F>(F);
 
 impl<'de, F: FnMut(&'de str, &'de str)> Visitor<'de> for Object<F> {
@@ -252,8 +266,7 @@ impl<'de, F: FnMut(&'de str, &'de str)> Visitor<'de> for Object<F> {
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some((name, value)) = map.next_entry::<&RawValue, &RawValue>()? {
-            let name = name.get();
-            (self.0)(&name[1..name.len() - 1], value.get());
+            (self.0)(unquoted(name), value.get());
         }
         Ok(())
     }

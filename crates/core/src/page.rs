@@ -3,6 +3,7 @@
 use crate::arguments::Arguments;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{self, json_error};
+use crate::record::index::{Content, Items, ObjectIndex};
 use crate::record::{PageText, RawRecord, place};
 use crate::request::page_memory::MemoryClaim;
 use crate::request::page_size::PageRequest;
@@ -127,9 +128,9 @@ impl Page {
 
 fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
     let text = response.object_text()?;
-    let envelope = Envelope::read(text, offset)?;
+    let mut envelope = Envelope::read(&text, key, offset)?;
     envelope.check_success()?;
-    let pagination = envelope.get("pagination").map(Paging::read);
+    let pagination = envelope.value("pagination").map(Paging::read);
     let pagination = pagination.unwrap_or_default();
     if let Some(answered) = pagination.offset
         && u64::try_from(answered).ok() != Some(offset)
@@ -141,11 +142,8 @@ fn read(response: &Response, key: Option<&str>, offset: u64) -> Result<Page> {
         Some(key) => (key.to_owned(), envelope.array(key)?),
         None => envelope.one_array_of_objects(&pagination, offset)?,
     };
-    let bytes = response.body.slice_ref(text.as_bytes());
-    let ranges = records
-        .into_iter()
-        .map(|record| json::place(record, text.as_bytes()));
-    let page = PageText::new(bytes, ranges, &key, offset)?;
+    drop(envelope);
+    let page = PageText::new(text, records, &key, offset)?;
     Ok(Page {
         records: page.records(),
         pagination,
@@ -180,40 +178,42 @@ pub(crate) fn is_refusal(error: &Error) -> bool {
 }
 
 /// The members of the response's object, in order. The last duplicate of a name wins.
-struct Envelope<'a>(Vec<(Cow<'a, str>, &'a str)>);
-
-/// An array of the response: its key and its raw items.
-type Array<'key, 'a> = (&'key str, Vec<&'a str>);
+struct Envelope<'a>(Vec<(Cow<'a, str>, Content<'a>)>);
 
 impl<'a> Envelope<'a> {
-    fn read(text: &'a str, offset: u64) -> Result<Self> {
-        let mut read = Ok(());
-        let members = at_most(MAX_ITEMS, "members", |take| {
-            read = json::read_object(text, |name, value| take((name, value)));
-        });
-        read.map_err(|error| not_json(text, offset, &error))?;
-        Ok(Envelope(json::by_name(&members?)))
+    /// Reads the response to a request at `offset`. The records are at `key` if it is known.
+    fn read(text: &'a str, key: Option<&str>, offset: u64) -> Result<Self> {
+        let index = ObjectIndex::read(text, key, MAX_ITEMS);
+        let index = index.map_err(|error| not_json(text, offset, &error))?;
+        match index.excess {
+            None => Ok(Envelope(json::by_name(index.members))),
+            Some(what) => Err(Error::new(
+                ErrorKind::TooLarge,
+                format!("a page may have at most {MAX_ITEMS} {what}; the response has more"),
+            )),
+        }
     }
 
-    fn get(&self, name: &str) -> Option<&'a str> {
-        let member = self.0.iter().find(|(known, _)| known == name);
-        member.map(|(_, value)| *value)
+    fn get(&mut self, name: &str) -> Option<&mut Content<'a>> {
+        let member = self.0.iter_mut().find(|(known, _)| known == name);
+        member.map(|(_, content)| content)
+    }
+
+    /// Returns the raw value under this name. An array that may be the records is returned without its items.
+    fn value(&mut self, name: &str) -> Option<&'a str> {
+        match self.get(name)? {
+            Content::Value(value) => Some(value),
+            Content::Items(_) => Some("[]"),
+        }
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_ref())
     }
 
-    fn require(&self, name: &str) -> Result<&'a str> {
-        self.get(name).ok_or_else(|| {
-            let names = names(self.names());
-            Error::schema(format!("{name} is missing; the response holds: {names}"))
-        })
-    }
-
     /// Checks that the response does not report a failure: `success: false`, regardless of the status (section 2).
-    fn check_success(&self) -> Result<()> {
-        match self.get("success") {
+    fn check_success(&mut self) -> Result<()> {
+        match self.value("success") {
             None | Some("true") => Ok(()),
             Some("false") => Err(Error::new(
                 ErrorKind::Api,
@@ -224,55 +224,62 @@ impl<'a> Envelope<'a> {
     }
 
     /// Returns the items of the array under this key.
-    fn array(&self, key: &str) -> Result<Vec<&'a str>> {
-        match self.require(key)? {
+    fn array(&mut self, key: &str) -> Result<Items> {
+        match self.get(key) {
+            Some(Content::Items(items)) => Ok(std::mem::take(items)),
             // Some services write null for an empty array.
-            "null" => Ok(Vec::new()),
-            value if value.starts_with('[') => items(value, MAX_ITEMS),
-            _ => Err(Error::schema(format!("{key} is not an array"))),
+            Some(Content::Value("null")) => Ok(Items::default()),
+            Some(Content::Value(_)) => Err(Error::schema(format!("{key} is not an array"))),
+            None => {
+                let names = names(self.names());
+                let message = format!("{key} is missing; the response holds: {names}");
+                Err(Error::schema(message))
+            }
         }
     }
 
     /// Returns the only member that is an array of objects. If there are several, it is the one with as many items as
     /// the service says it returned (section 2, `limit`).
     fn one_array_of_objects(
-        &self,
+        &mut self,
         pagination: &Paging,
         offset: u64,
-    ) -> Result<(String, Vec<&'a str>)> {
+    ) -> Result<(String, Items)> {
         let (returned, total) = (pagination.limit, pagination.known_total());
         // Beyond the end of the list, an array of objects is not the records, but for example warnings.
         let none = returned == Some(0) || total.is_some_and(|total| total <= offset);
-        let (mut full, mut empty, mut left) = (Vec::<Array<'_, 'a>>::new(), None, MAX_ITEMS);
-        for (name, value) in self.0.iter().filter(|(_, value)| value.starts_with('[')) {
-            let items = items(value, left)?;
-            left -= items.len();
-            match items.iter().all(|item| item.starts_with('{')) {
-                true if items.is_empty() => empty = empty.or(Some(name)),
-                true => full.push((name.as_ref(), items)),
-                false => {}
+        let (mut full, mut empty) = (Vec::new(), None);
+        for (name, content) in &self.0 {
+            match content {
+                Content::Items(items) if items.len() == 0 => empty = empty.or(Some(name)),
+                Content::Items(items) if items.are_objects() => full.push((name, items.len())),
+                _ => {}
             }
         }
         // If all arrays are empty, it does not matter which of them is the records.
         if let Some(empty) = empty.filter(|_| none || full.is_empty()) {
-            return Ok((empty.to_string(), Vec::new()));
+            return Ok((empty.to_string(), Items::default()));
         }
         // If nothing says how many records there are, the empty array may be the records as well as a full one.
         if returned.is_none() && total.is_none() {
-            full.extend(empty.map(|name| (name.as_ref(), Vec::new())));
+            full.extend(empty.map(|name| (name, 0)));
         }
-        let fits = |(_, items): &Array<'_, 'a>| i64::try_from(items.len()).ok() == returned;
+        let fits = |(_, count): &(_, usize)| i64::try_from(*count).ok() == returned;
         if full.iter().filter(|array| fits(array)).count() == 1 {
             full.retain(fits);
         }
-        match <[Array<'_, 'a>; 1]>::try_from(full) {
-            Ok([(name, items)]) => Ok((name.to_owned(), items)),
-            Err(arrays) if arrays.is_empty() => {
+        match full.as_slice() {
+            [(name, _)] => {
+                let name = name.to_string();
+                let items = self.array(&name)?;
+                Ok((name, items))
+            }
+            [] => {
                 let names = names(self.names());
                 Err(Error::schema(format!("no array of objects among: {names}")))
             }
-            Err(several) => {
-                let names = names(several.iter().map(|(name, _)| *name));
+            several => {
+                let names = names(several.iter().map(|(name, _)| name.as_ref()));
                 Err(Error::schema(format!(
                     "which array holds the records is not known; there are: {names}"
                 )))
@@ -303,27 +310,6 @@ fn not_json(text: &str, offset: u64, error: &serde_json::Error) -> Error {
 
 fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
-}
-
-/// Returns the raw items of an array of the response. There may be at most `most`.
-fn items(array: &str, most: usize) -> Result<Vec<&str>> {
-    at_most(most, "records", |take| json::each_item(array, take))
-}
-
-/// Collects what `all` passes on. More than `most` items are an error.
-fn at_most<T>(most: usize, what: &str, all: impl FnOnce(&mut dyn FnMut(T))) -> Result<Vec<T>> {
-    let (mut taken, mut count) = (Vec::new(), 0_usize);
-    all(&mut |one| {
-        count += 1;
-        if count <= most {
-            taken.push(one);
-        }
-    });
-    if count <= most {
-        return Ok(taken);
-    }
-    let message = format!("a page may have at most {MAX_ITEMS} {what}; the response has more");
-    Err(Error::new(ErrorKind::TooLarge, message))
 }
 
 #[cfg(test)]

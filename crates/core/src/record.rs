@@ -2,18 +2,18 @@
 
 use crate::error::{Error, ErrorKind, Result, Scrubber};
 use crate::json::{self, from_json, json_error};
-use bytes::Bytes;
+use bytestring::ByteString;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use siphasher::sip128::SipHasher13;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::ops::Range;
 use std::sync::Arc;
 
-/// Limits the fields of a record, because every reader of a record holds all of them in memory.
-const MAX_FIELDS: usize = 10_000;
+pub(crate) mod index;
+
+use index::{Item, Items, Member, Span};
 
 /// Limits the length of an `id` in an error. A longer one is omitted.
 const MAX_NAMED_ID: usize = 100;
@@ -38,119 +38,59 @@ pub struct RawRecord {
 
 /// The text of a page, and the places of its records and of their members.
 pub(crate) struct PageText {
-    text: Bytes,
+    text: ByteString,
     /// The offset of the page, in records; `None` for JSON that is of no page.
     offset: Option<u64>,
     /// True for a single value, for example a response or a receipt.
     is_whole: bool,
-    records: Vec<Place>,
-    /// The members of all records, in order.
-    members: Vec<Member>,
-}
-
-/// The place of a record in the text of its page.
-#[derive(Clone, Default)]
-struct Place {
-    json: Range<usize>,
-    /// The raw `id`, if it identifies the record.
-    id: Option<Range<usize>>,
-    /// The record's part of the members of the page.
-    members: Range<usize>,
-}
-
-/// The place of a member within its record: its raw name (without quotes) and its raw value.
-struct Member {
-    name: Range<u32>,
-    value: Range<u32>,
-}
-
-impl Member {
-    /// Returns `None` if the record is too long for it.
-    fn new(name: &str, value: &str, record: &str) -> Option<Self> {
-        let place = |piece| {
-            let place = json::place(piece, record.as_bytes());
-            Some(u32::try_from(place.start).ok()?..u32::try_from(place.end).ok()?)
-        };
-        Some(Member {
-            name: place(name)?,
-            value: place(value)?,
-        })
-    }
+    index: Items,
 }
 
 impl PageText {
-    /// Creates the text of a page whose records are in these ranges of `text`, which must be JSON. `key` is the name of
-    /// their array, for messages. Later readers find the members of a record by this index.
+    /// Creates the text of a page from the index of its records. `key` is the name of their array, for messages.
     ///
     /// # Errors
     /// `Schema` if a record is not an object; `TooLarge` if it has too many fields or levels.
-    pub(crate) fn new(
-        text: Bytes,
-        ranges: impl ExactSizeIterator<Item = Range<usize>>,
-        key: &str,
-        offset: u64,
-    ) -> Result<Self> {
-        let whole = utf8(&text);
-        let mut records = Vec::with_capacity(ranges.len());
-        let mut members = Vec::new();
-        for (index, range) in ranges.enumerate() {
-            let record = whole.get(range.clone()).unwrap_or_default();
-            if !record.starts_with('{') {
-                let place = place(index, offset, None);
-                let message = format!("{key}[{index}]{place} is not an object");
+    pub(crate) fn new(text: ByteString, mut index: Items, key: &str, offset: u64) -> Result<Self> {
+        let piece = |span: Span| text.get(span.range()).unwrap_or_default();
+        let (members, mut before) = (index.members.as_slice(), 0);
+        for (at, item) in index.items.iter_mut().enumerate() {
+            let Some(fields) = item.fields else {
+                let place = place(at, offset, None);
+                let message = format!("{key}[{at}]{place} is not an object");
                 return Err(Error::schema(message));
-            }
-            let (mut id, mut fields, mut fits) = (None, 0, true);
-            let first = members.len();
-            json::each_member(record, |name, value| {
-                fields += 1;
-                if fields <= MAX_FIELDS {
-                    let member = Member::new(name, value, record);
-                    fits &= member.is_some();
-                    members.extend(member);
-                }
-                // The last duplicate of a name wins, as everywhere.
-                if json::is_named(name, "id") {
-                    id = Some(value);
-                }
-            });
-            let too_large = |excess| {
-                let place = place(index, offset, id);
-                let message = format!("{key}[{index}]{place} {excess}, the limit for one record");
-                Err(Error::new(ErrorKind::TooLarge, message))
             };
-            if fields > MAX_FIELDS {
-                return too_large(format!("has more than {MAX_FIELDS} fields"));
-            }
-            if json::is_too_deep(record) {
-                let levels = json::MAX_JSON_DEPTH;
-                return too_large(format!("is nested more than {levels} levels deep"));
-            }
-            if !fits {
-                return too_large(format!("is longer than {} bytes", u32::MAX));
-            }
-            let id = id.filter(|id| identifies(id));
-            let id = id.map(|id| json::place(id, &text));
-            records.push(Place {
-                json: range,
-                id,
-                members: first..members.len(),
-            });
+            let own = members.get(before..item.members_end).unwrap_or_default();
+            before = item.members_end;
+            let excess = if fields > index::MAX_FIELDS {
+                format!("has more than {} fields", index::MAX_FIELDS)
+            } else if own
+                .iter()
+                .any(|member| json::is_too_deep(piece(member.value), 1))
+            {
+                format!("is nested more than {} levels deep", json::MAX_JSON_DEPTH)
+            } else {
+                item.id = item.id.filter(|id| identifies(piece(*id)));
+                continue;
+            };
+            let place = place(at, offset, item.id.map(piece));
+            let message = format!("{key}[{at}]{place} {excess}, the limit for one record");
+            return Err(Error::new(ErrorKind::TooLarge, message));
         }
-        members.shrink_to_fit();
+        index.items.shrink_to_fit();
+        index.members.shrink_to_fit();
         Ok(PageText {
             text,
             offset: Some(offset),
             is_whole: false,
-            records,
-            members,
+            index,
         })
     }
 
     /// Returns the memory that the page takes, in bytes.
     pub(crate) fn size(&self) -> usize {
-        let index = self.records.capacity() * size_of::<Place>()
-            + self.members.capacity() * size_of::<Member>();
+        let index = self.index.items.capacity() * size_of::<Item>()
+            + self.index.members.capacity() * size_of::<Member>();
         self.text.len() + index
     }
 
@@ -161,7 +101,12 @@ impl PageText {
             page: Arc::clone(&page),
             index,
         };
-        (0..page.records.len()).map(record).collect()
+        (0..page.index.len()).map(record).collect()
+    }
+
+    /// Returns a piece of the text.
+    fn piece(&self, span: Span) -> &str {
+        self.text.get(span.range()).unwrap_or_default()
     }
 }
 
@@ -196,17 +141,36 @@ impl RawRecord {
     /// # Errors
     /// See [`parse`](Self::parse).
     pub fn parse_page(texts: &[impl AsRef<str>], offset: u64) -> Result<Vec<Self>> {
-        let mut page = Vec::with_capacity(texts.iter().map(|text| text.as_ref().len()).sum());
-        let mut ranges = Vec::with_capacity(texts.len());
-        for text in texts {
-            let raw: &RawValue =
-                serde_json::from_str(text.as_ref()).map_err(|error| json_error(&error, ""))?;
-            let start = page.len();
-            page.extend_from_slice(raw.get().as_bytes());
-            ranges.push(start..page.len());
+        let length: usize = texts.iter().map(|text| text.as_ref().len() + 1).sum();
+        if u32::try_from(length + 1).is_err() {
+            let message = "the records together are longer than 4 GiB; read fewer at a time";
+            return Err(Error::new(ErrorKind::TooLarge, message));
         }
-        let page = PageText::new(page.into(), ranges.into_iter(), "record", offset)?;
-        Ok(page.records())
+        // The texts become one array, so that they are read like a page.
+        let mut page = String::with_capacity(length + 1);
+        let mut places = Vec::with_capacity(texts.len());
+        for text in texts {
+            page.push(if page.is_empty() { '[' } else { ',' });
+            let text = text.as_ref().trim_matches([' ', '\n', '\r', '\t']);
+            places.push(page.len()..page.len() + text.len());
+            page.push_str(text);
+        }
+        page.push_str(if page.is_empty() { "[]" } else { "]" });
+        // Of texts that are JSON only together, the items are in other places.
+        let is_each_a_value = |index: &Items| {
+            let found = index.items.iter().map(|item| item.json.range());
+            found.eq(places)
+        };
+        match Items::read(&page).filter(is_each_a_value) {
+            Some(index) => Ok(PageText::new(page.into(), index, "record", offset)?.records()),
+            None => {
+                for text in texts {
+                    let one = serde_json::from_str::<&RawValue>(text.as_ref());
+                    one.map_err(|error| json_error(&error, ""))?;
+                }
+                Err(Error::defect("records that are JSON only one by one"))
+            }
+        }
     }
 
     /// Reads any JSON value as one piece, for example a receipt, a response that is an array, or the page at this offset.
@@ -215,19 +179,12 @@ impl RawRecord {
     /// `Decode` if it is not JSON.
     pub(crate) fn whole(json: &str, offset: Option<u64>) -> Result<Self> {
         let raw: &RawValue = serde_json::from_str(json).map_err(|error| json_error(&error, ""))?;
-        let text = Bytes::copy_from_slice(raw.get().as_bytes());
-        let place = Place {
-            json: 0..text.len(),
-            id: None,
-            members: 0..0,
-        };
         Ok(RawRecord {
             page: Arc::new(PageText {
-                text,
+                text: raw.get().into(),
                 offset,
                 is_whole: true,
-                records: vec![place],
-                members: Vec::new(),
+                index: Items::default(),
             }),
             index: 0,
         })
@@ -235,14 +192,15 @@ impl RawRecord {
 
     /// Returns the JSON text as UTF-8 bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        let place = self.place().map(|place| place.json.clone());
-        let text = self.page.text.get(place.unwrap_or_default());
-        text.unwrap_or_default()
+        self.as_str().as_bytes()
     }
 
     /// Returns the JSON text, byte for byte as the service sent it. It may contain line breaks.
     pub fn as_str(&self) -> &str {
-        utf8(self.as_bytes())
+        if self.page.is_whole {
+            return &self.page.text;
+        }
+        self.item().map_or("", |item| self.page.piece(item.json))
     }
 
     /// Returns the fields in the order of the text: raw names (without quotes, escapes as they are) and raw values.
@@ -255,17 +213,17 @@ impl RawRecord {
     /// Passes the fields to `take` in the order of the text: the raw name (without quotes, escapes as they are) and the
     /// raw value.
     pub fn each_member<'a>(&'a self, mut take: impl FnMut(&'a str, &'a str)) {
-        let text = self.as_str();
         if self.page.is_whole {
-            return json::each_member(text, take);
+            return json::each_member(self.as_str(), take);
         }
-        let place = self.place().map(|place| place.members.clone());
-        let members = self.page.members.get(place.unwrap_or_default());
-        let piece = |place: &Range<u32>| text.get(place.start as usize..place.end as usize);
-        for member in members.unwrap_or_default() {
-            if let (Some(name), Some(value)) = (piece(&member.name), piece(&member.value)) {
-                take(name, value);
-            }
+        let end = |item: &Item| item.members_end;
+        let before = self
+            .index
+            .checked_sub(1)
+            .and_then(|at| self.page.index.items.get(at));
+        let members = before.map_or(0, end)..self.item().map_or(0, end);
+        for member in self.page.index.members.get(members).unwrap_or_default() {
+            take(self.page.piece(member.name), self.page.piece(member.value));
         }
     }
 
@@ -330,8 +288,7 @@ impl RawRecord {
 
     /// Returns the raw `id` if it identifies the record: a number, or a string that is not empty.
     pub fn id(&self) -> Option<&str> {
-        let id = self.place()?.id.clone()?;
-        self.page.text.get(id).map(utf8)
+        self.item()?.id.map(|id| self.page.piece(id))
     }
 
     /// Returns the identity of the record: its `id`, otherwise all its bytes. `6` and `"6"` are the same `id`.
@@ -345,8 +302,8 @@ impl RawRecord {
         }
     }
 
-    fn place(&self) -> Option<&Place> {
-        self.page.records.get(self.index)
+    fn item(&self) -> Option<&Item> {
+        self.page.index.items.get(self.index)
     }
 }
 
@@ -418,11 +375,6 @@ fn identifies(id: &str) -> bool {
         Some(b'"') => id != "\"\"",
         first => matches!(first, Some(b'-' | b'0'..=b'9')),
     }
-}
-
-/// Returns the text of bytes that were checked on arrival.
-fn utf8(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Two records are equal if their texts are equal.

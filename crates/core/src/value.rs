@@ -192,7 +192,7 @@ impl NestedValue {
                 Ok(items.collect())
             }
             ValueKind::Object => {
-                let members = json::by_name(&json::members(self.as_str()));
+                let members = json::by_name(json::members(self.as_str()));
                 let member = |(name, raw): (Cow<'_, str>, &str)| {
                     let step = json::pointer_step(&name);
                     (Some(name.into_owned()), child(raw, &step))

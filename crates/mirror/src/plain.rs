@@ -20,7 +20,7 @@ pub(crate) fn path(name: &str) -> String {
 /// can read the record's own text.
 pub(crate) fn plain(text: &str) -> Option<String> {
     let members = json::members(text);
-    let named = json::by_name(&members);
+    let named = json::by_name(members.clone());
     let is_plain = named.len() == members.len()
         && members.iter().all(|(name, value)| {
             matches!(spelled(name), Cow::Borrowed(_)) && !is_long(value) && !is_misread(value)

@@ -1,6 +1,7 @@
 //! Builds record batches, record by record, with arrow's own builders.
 
 use super::cell::append;
+use super::check::Checker;
 use super::object::Object;
 use super::schema::{ColumnKind, TableSchema};
 use arrow_array::builder::{ArrayBuilder, StringBuilder, make_builder};
@@ -26,8 +27,6 @@ pub(crate) struct BatchBuilder {
     schema: SchemaRef,
     builders: Vec<Box<dyn ArrayBuilder>>,
     extra: StringBuilder,
-    /// True if the last row needed `_extra`.
-    has_extra: bool,
     max_rows: usize,
     rows: usize,
     bytes: usize,
@@ -43,7 +42,6 @@ impl BatchBuilder {
                 .map(|field| make_builder(field.data_type(), 0))
                 .collect(),
             extra: StringBuilder::new(),
-            has_extra: false,
             max_rows: rows,
             rows: 0,
             bytes: 0,
@@ -57,8 +55,13 @@ impl BatchBuilder {
         Arc::clone(&self.schema)
     }
 
-    /// Adds a row. Returns the batch, and begins the next one, once it has its rows or is large.
-    pub(crate) fn append(&mut self, record: &RawRecord) -> Option<Result<RecordBatch>> {
+    /// Adds a row, whose rest the checker compares with the columns. Returns the batch, and begins the next one, once it has
+    /// its rows or is large.
+    pub(crate) fn append(
+        &mut self,
+        record: &RawRecord,
+        checker: Option<&mut Checker>,
+    ) -> Option<Result<RecordBatch>> {
         let columns = &self.columns.fields;
         let object = Object::of_record(columns, record);
         let mut bytes = record.as_bytes().len();
@@ -80,16 +83,13 @@ impl BatchBuilder {
             append(builder, kind, value)
         });
         let extra = object.extra(&rest);
-        self.has_extra = extra.is_some();
+        if let (true, Some(checker)) = (extra.is_some(), checker) {
+            checker.after_row(record, &object, &rest);
+        }
         self.rows += 1;
         self.bytes += bytes + extra.as_ref().map_or(0, String::len);
         self.extra.append_option(extra);
         (self.rows >= self.max_rows || self.bytes >= MAX_BYTES).then(|| self.finish())
-    }
-
-    /// Returns whether the row that was added last needed `_extra`.
-    pub(crate) fn has_extra(&self) -> bool {
-        self.has_extra
     }
 
     /// Rows added since the last batch.

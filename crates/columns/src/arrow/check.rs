@@ -1,10 +1,10 @@
 //! Compares records with their columns, and counts how they differ: new fields, and values that do not fit.
 //!
 //! It is a pass of its own, so that nothing else pays for it: unless a schema is given or a difference is to fail, only over
-//! records whose rows need `_extra`.
+//! the members that columns do not give back.
 
 use super::cell::is_held;
-use super::object::Object;
+use super::object::{Object, Rest};
 use super::schema::{Column, ColumnKind, EXTRA, NewFieldPolicy, TableOptions, TableSchema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,9 +25,6 @@ pub struct Checker {
     is_flat: bool,
     is_logged: bool,
     pub(crate) counts: Counts,
-    /// The JSON pointer of the field at hand, with `*` in the place of an index, and that of its value.
-    path: String,
-    pointer: String,
     /// The first difference, where that is an error.
     fault: Option<String>,
 }
@@ -51,8 +48,6 @@ impl Checker {
             is_flat: false,
             is_logged: false,
             counts: Counts::default(),
-            path: String::new(),
-            pointer: String::new(),
             fault: None,
         }
     }
@@ -90,11 +85,12 @@ impl Checker {
         Ok(())
     }
 
-    /// Checks a record whose row is made, if that is the time for it.
-    pub(crate) fn after_row(&mut self, record: &RawRecord, has_extra: bool) {
-        if has_extra && !self.comes_first() {
-            // It fails only where it comes first.
-            let _ = self.check(record);
+    /// Checks a record whose row is made, if that is the time for it. Only what the columns do not give back can differ.
+    pub(crate) fn after_row(&mut self, record: &RawRecord, object: &Object<'_>, rest: &Rest<'_>) {
+        if !self.comes_first() && self.on_new != NewFieldPolicy::Freeze {
+            self.counts.records += 1;
+            let schema = Arc::clone(&self.schema);
+            self.object(&schema.fields, record, object, Some(rest), None);
         }
     }
 
@@ -131,7 +127,8 @@ impl Checker {
         self.counts.records += 1;
         let schema = Arc::clone(&self.schema);
         let columns = &schema.fields;
-        self.object(columns, record, Object::of_record(columns, record));
+        let object = Object::of_record(columns, record);
+        self.object(columns, record, &object, None, None);
         let Some(fault) = self.fault.take() else {
             return Ok(());
         };
@@ -144,8 +141,16 @@ impl Checker {
         Err(record.fault(Error::new(ErrorKind::Schema, message)))
     }
 
-    fn object(&mut self, columns: &[Column], record: &RawRecord, object: Object<'_>) {
-        let is_record = self.path.is_empty();
+    /// Compares an object at `place` with its columns. With a `rest`, only what that has is compared.
+    fn object(
+        &mut self,
+        columns: &[Column],
+        record: &RawRecord,
+        object: &Object<'_>,
+        rest: Option<&Rest<'_>>,
+        place: Option<&Place<'_>>,
+    ) {
+        let is_record = place.is_none();
         for (name, value) in object.others() {
             let Some(name) = json::text(name) else {
                 continue;
@@ -153,56 +158,59 @@ impl Checker {
             let is_known = columns.iter().any(|column| column.name == name);
             // `_extra` holds a field of its own name.
             if !(is_known || is_record && name == EXTRA) {
-                self.at(&name, None, |this| this.report(record, None, value));
+                self.report(record, None, value, &Place::of(&name, place));
             }
         }
         for (at, column) in columns.iter().enumerate() {
+            if rest.is_some_and(|rest| !object.is_noted(at, rest)) {
+                continue;
+            }
+            let place = Place::of(&column.name, place);
             let value = object.value(at);
-            self.at(&column.name, None, |this| match value {
-                Some(value) if value != "null" => this.value(&column.kind, record, value),
-                _ if !this.is_given => {}
-                _ if is_record => this.count(
-                    |counts| &mut counts.absent,
-                    record,
-                    Some(&column.kind),
-                    value,
-                ),
-                _ if column.nullable => {}
-                _ => {
-                    this.count(
-                        |counts| &mut counts.found.missing_fields,
-                        record,
-                        Some(&column.kind),
-                        value,
-                    );
+            let of: fn(&mut Counts) -> &mut BTreeMap<String, Difference> = match value {
+                Some(value) if value != "null" => {
+                    self.value(&column.kind, record, value, &place);
+                    continue;
                 }
-            });
+                _ if !self.is_given => continue,
+                _ if is_record => |counts| &mut counts.absent,
+                _ if column.nullable => continue,
+                _ => |counts| &mut counts.found.missing_fields,
+            };
+            self.count(of, record, Some(&column.kind), value, &place);
         }
     }
 
-    /// A value that is not null.
-    fn value(&mut self, kind: &ColumnKind, record: &RawRecord, value: &str) {
+    /// Compares a value that is not null with its column.
+    fn value(&mut self, kind: &ColumnKind, record: &RawRecord, value: &str, place: &Place<'_>) {
         match kind {
             ColumnKind::List { .. } | ColumnKind::Struct { .. } if self.is_flat => {}
-            _ if !is_held(kind, value) => self.report(record, Some(kind), value),
+            _ if !is_held(kind, value) => self.report(record, Some(kind), value, place),
             ColumnKind::List { items } => {
                 let mut index = 0;
                 json::each_item(value, |item| {
                     if item != "null" {
-                        self.at("*", Some(index), |this| this.value(items, record, item));
+                        self.value(items, record, item, &Place::item(index, place));
                     }
                     index += 1;
                 });
             }
             ColumnKind::Struct { fields } => {
-                self.object(fields, record, Object::of_value(fields, value));
+                let object = Object::of_value(fields, value);
+                self.object(fields, record, &object, None, Some(place));
             }
             _ => {}
         }
     }
 
     /// Does what the policy says of a value without a column, or of one that does not fit `kind`.
-    fn report(&mut self, record: &RawRecord, kind: Option<&ColumnKind>, value: &str) {
+    fn report(
+        &mut self,
+        record: &RawRecord,
+        kind: Option<&ColumnKind>,
+        value: &str,
+        place: &Place<'_>,
+    ) {
         match (self.on_new, kind) {
             (NewFieldPolicy::Freeze, _) => {}
             (NewFieldPolicy::Keep, None) => self.count(
@@ -210,15 +218,17 @@ impl Checker {
                 record,
                 None,
                 Some(value),
+                place,
             ),
             (NewFieldPolicy::Keep, Some(_)) => self.count(
                 |counts| &mut counts.found.other_types,
                 record,
                 kind,
                 Some(value),
+                place,
             ),
             (NewFieldPolicy::Fail, _) => {
-                let pointer = &self.pointer;
+                let pointer = place.pointer(false);
                 let found = found(Some(value));
                 let (what, instead) = match kind.map(ColumnKind::name) {
                     None if self.is_given => (
@@ -241,36 +251,66 @@ impl Checker {
         }
     }
 
-    /// Does something one step further: to a member, or to an item.
-    fn at(&mut self, name: &str, index: Option<usize>, work: impl FnOnce(&mut Self)) {
-        let (path, pointer) = (self.path.len(), self.pointer.len());
-        let name = json::pointer_step(name);
-        self.path.extend(["/", &name]);
-        let index = index.map_or(name, |index| index.to_string());
-        self.pointer.extend(["/", &index]);
-        work(self);
-        self.path.truncate(path);
-        self.pointer.truncate(pointer);
-    }
-
     fn count(
         &mut self,
         of: impl FnOnce(&mut Counts) -> &mut BTreeMap<String, Difference>,
         record: &RawRecord,
         kind: Option<&ColumnKind>,
         value: Option<&str>,
+        place: &Place<'_>,
     ) {
         let differences = of(&mut self.counts);
-        let name = counted_name(differences, &self.path).to_owned();
+        let name = counted_name(differences, &place.pointer(true)).to_owned();
         let found = found(value);
         let difference = differences.entry(name).or_insert_with(|| Difference {
             count: 0,
             column: kind.map(|kind| kind.name().to_owned()),
             found: BTreeMap::new(),
-            example: Example::new(record, &self.pointer, found),
+            example: Example::new(record, &place.pointer(false), found),
         });
         difference.count += 1;
         *difference.found.entry(found.to_owned()).or_default() += 1;
+    }
+}
+
+/// The place of a value in a record.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    outer: Option<&'a Place<'a>>,
+    step: Step<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Member(&'a str),
+    Item(usize),
+}
+
+impl<'a> Place<'a> {
+    /// Returns the place of a member of the record, or of the object at `outer`.
+    fn of(name: &'a str, outer: Option<&'a Place<'a>>) -> Self {
+        let step = Step::Member(name);
+        Place { outer, step }
+    }
+
+    /// Returns the place of an item of the array at `outer`.
+    fn item(index: usize, outer: &'a Place<'a>) -> Self {
+        Place {
+            outer: Some(outer),
+            step: Step::Item(index),
+        }
+    }
+
+    /// Returns the JSON pointer of the value, or that of its field, with `*` for each index.
+    fn pointer(&self, is_of_field: bool) -> String {
+        let outer = self
+            .outer
+            .map_or(String::new(), |outer| outer.pointer(is_of_field));
+        match self.step {
+            Step::Member(name) => format!("{outer}/{}", json::pointer_step(name)),
+            Step::Item(_) if is_of_field => format!("{outer}/*"),
+            Step::Item(index) => format!("{outer}/{index}"),
+        }
     }
 }
 

@@ -49,7 +49,7 @@ impl<'a> Object<'a> {
         text_length: usize,
         each_member: impl FnOnce(&mut dyn FnMut(&'a str, &'a str)),
     ) -> Self {
-        let mut members: Vec<Member<'a>> = Vec::new();
+        let mut members: Vec<Member<'a>> = Vec::with_capacity(columns.len());
         let mut found = vec![None; columns.len()];
         // The two braces; then of each member two quotes, a colon, and a comma before all but the first.
         let (mut next, mut length, mut is_plain) = (0, 2, true);
@@ -81,6 +81,11 @@ impl<'a> Object<'a> {
     /// The value of a column's member, which may be null.
     pub(crate) fn value(&self, column: usize) -> Option<&'a str> {
         self.found[column].map(|member| self.members[member].raw_value)
+    }
+
+    /// Returns whether a column has a member that is part of the rest.
+    pub(crate) fn is_noted(&self, column: usize, rest: &Rest<'_>) -> bool {
+        self.found[column].is_some_and(|member| rest.noted.contains(&member))
     }
 
     /// The members that no column stands for alone, by raw name and raw value.
@@ -119,8 +124,11 @@ impl<'a> Object<'a> {
 
     /// Returns the text of `_extra`; `None` if the columns return every member.
     pub(crate) fn extra(&self, rest: &Rest<'_>) -> Option<String> {
+        if rest.noted.is_empty() && rest.absent.is_empty() {
+            return None;
+        }
         let noted = rest.noted.iter().map(|member| &self.members[*member]);
-        let mut parts = Vec::new();
+        let mut parts = Vec::with_capacity(rest.noted.len() + 1);
         // A field that has the name of the list must not be taken for it.
         let first = noted.clone().next();
         if !rest.absent.is_empty() || first.is_some_and(|one| json::is_named(one.raw_name, ABSENT))
@@ -129,12 +137,16 @@ impl<'a> Object<'a> {
             parts.push(format!("\"{ABSENT}\":{absent}"));
         }
         parts.extend(noted.map(|member| format!("\"{}\":{}", member.raw_name, member.raw_value)));
-        (!parts.is_empty()).then(|| format!("{{{}}}", parts.join(",")))
+        Some(format!("{{{}}}", parts.join(",")))
     }
 }
 
 /// Returns the column of a member; `next` is the most likely one, and those behind it come first.
 fn position(columns: &[Column], next: usize, raw_name: &str) -> Option<usize> {
+    let is_next = |column: &&Column| column.name == raw_name && !json::is_escaped(raw_name);
+    if columns.get(next).filter(is_next).is_some() {
+        return Some(next);
+    }
     let name = json::text(raw_name)?;
     let (before, behind) = columns.split_at(next);
     let within = |columns: &[Column]| columns.iter().position(|column| column.name == name);

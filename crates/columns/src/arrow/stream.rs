@@ -86,9 +86,7 @@ impl Batches {
                 self.sample.take();
                 break;
             }
-            let batch = builder.append(&record);
-            checker.after_row(&record, builder.has_extra());
-            if let Some(batch) = batch {
+            if let Some(batch) = builder.append(&record, Some(checker)) {
                 return Poll::Ready(Some(batch));
             }
         }

@@ -29,7 +29,9 @@ pub(crate) fn batches(
     rows: usize,
 ) -> Vec<RecordBatch> {
     let mut builder = BatchBuilder::new(Arc::new(columns.clone()), rows);
-    let whole = records.iter().filter_map(|record| builder.append(record));
+    let whole = records
+        .iter()
+        .filter_map(|record| builder.append(record, None));
     let mut batches: Vec<_> = whole.map(Result::unwrap).collect();
     if builder.len() > 0 {
         batches.push(builder.finish().unwrap());

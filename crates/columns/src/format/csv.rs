@@ -1,7 +1,7 @@
 //! CSV: the columns of the Arrow schema, quoted as RFC 4180 says.
 
 use super::refused;
-use crate::arrow::{EXTRA, Object, TableSchema, text};
+use crate::arrow::{Checker, EXTRA, Object, TableSchema, text};
 use csv_core::Writer;
 use std::io::Write;
 use std::sync::Arc;
@@ -35,8 +35,12 @@ impl<W: Write> CsvWriter<W> {
         Ok(writer)
     }
 
-    /// Writes a row; returns whether it needed `_extra`.
-    pub(super) fn write(&mut self, record: &RawRecord) -> Result<bool> {
+    /// Writes a row, whose rest the checker compares with the columns.
+    pub(super) fn write(
+        &mut self,
+        record: &RawRecord,
+        checker: Option<&mut Checker>,
+    ) -> Result<()> {
         let (columns, row) = (&self.schema.fields, &mut self.row);
         let object = Object::of_record(columns, record);
         let rest = object.hold(columns, |at, value| {
@@ -45,10 +49,13 @@ impl<W: Write> CsvWriter<W> {
             row.text.push(b',');
             cell.is_some() == value.is_some()
         });
-        let extra = object.extra(&rest);
-        extra.iter().for_each(|extra| row.text(extra));
-        row.end(&mut self.output)?;
-        Ok(extra.is_some())
+        if let Some(extra) = object.extra(&rest) {
+            row.text(&extra);
+            if let Some(checker) = checker {
+                checker.after_row(record, &object, &rest);
+            }
+        }
+        row.end(&mut self.output)
     }
 }
 

@@ -29,7 +29,7 @@ impl Paging {
     /// Reads the pagination object. Any other value yields no metadata.
     pub(crate) fn read(object: &str) -> Self {
         let mut paging = Paging::default();
-        for (name, value) in json::by_name(&json::members(object)) {
+        for (name, value) in json::by_name(json::members(object)) {
             let is_read = match &*name {
                 "total" => set(&mut paging.total, integer(value)),
                 "limit" => set(&mut paging.limit, integer(value)),

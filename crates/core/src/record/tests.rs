@@ -72,7 +72,7 @@ fn names_and_texts_without_a_meaning_stay_as_they_are_written() {
     let json = r#"{"\ud800":1,"\ud800":2,"a":"\udc00","b":"\ud83d\ude00"}"#;
     let record = RawRecord::parse(json).unwrap();
     let members = record.members();
-    let names: Vec<_> = json::by_name(&members).into_iter().collect();
+    let names: Vec<_> = json::by_name(members);
     assert_eq!(names[0], (r"\ud800".into(), "2"));
     assert_eq!(json::decoded(names[1].1), None);
     assert_eq!(json::decoded(names[2].1).unwrap(), "😀");

@@ -4,6 +4,7 @@ use crate::error::failure::{Course, of_status};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::sentence::sentence;
 use crate::request::transport::Response;
+use bytestring::ByteString;
 
 /// The names of the supported encodings.
 const UTF_8: [&str; 3] = ["utf-8", "utf8", "us-ascii"];
@@ -38,7 +39,7 @@ impl Response {
     }
 
     /// Returns the body as text that may be a JSON object.
-    pub(crate) fn object_text(&self) -> Result<&str> {
+    pub(crate) fn object_text(&self) -> Result<ByteString> {
         let text = self.json_text()?;
         if text.trim_start().starts_with('[') {
             let message = "the response is a JSON array; an object was expected";
@@ -48,7 +49,7 @@ impl Response {
     }
 
     /// Returns the body as text that may be JSON.
-    pub(crate) fn json_text(&self) -> Result<&str> {
+    pub(crate) fn json_text(&self) -> Result<ByteString> {
         let fail = |message: &str| Err(Error::new(ErrorKind::Decode, message));
         let kind = self.header("content-type").unwrap_or_default();
         let kind = kind.to_ascii_lowercase().replace([' ', '"'], "");
@@ -58,10 +59,16 @@ impl Response {
                 "the response is encoded as {charset}; only UTF-8 is read"
             ));
         }
-        let text = match std::str::from_utf8(&self.body) {
-            Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
-            Err(error) => {
-                let place = error.valid_up_to();
+        let text = match ByteString::try_from(self.body.clone()) {
+            Ok(text) => text
+                .strip_prefix('\u{feff}')
+                .map_or(text.clone(), |rest| text.slice_ref(rest)),
+            Err(_) => {
+                let place = self
+                    .body
+                    .utf8_chunks()
+                    .next()
+                    .map_or(0, |chunk| chunk.valid().len());
                 let coding = self.header("content-encoding").unwrap_or("none");
                 let said = format!("not UTF-8 at byte {place} (Content-Encoding: {coding})");
                 return fail(&format!("the response is {said}"));

@@ -8,6 +8,8 @@ use talentdata_types::{Field, ListShape};
 
 /// Limits the names that are counted separately. A service that uses names as data must not fill the memory.
 const MAX_NAMES: usize = 1000;
+/// Limits the names of a page that are looked up in one go.
+const MAX_PAGE_NAMES: usize = 64;
 /// The key that collects all names beyond `MAX_NAMES`.
 const OTHERS: &str = "...";
 
@@ -22,24 +24,38 @@ pub fn counted_name<'a, T>(counts: &BTreeMap<String, T>, name: &'a str) -> &'a s
 
 type Counts = BTreeMap<String, u64>;
 
+/// A name in the records of a page.
+struct PageName<'a> {
+    raw: &'a str,
+    field: Option<&'static Field>,
+    /// The number of its members, if the spec does not know it.
+    unknown: u64,
+}
+
 /// Counts records of a list of this shape.
 pub(super) fn count(receipt: &mut Receipt, shape: &ListShape, records: &[RawRecord]) {
-    // Most records have the names of the record before, in the same order.
-    let mut before: Vec<(&str, Option<&Field>)> = Vec::new();
+    let mut names = Vec::with_capacity(MAX_PAGE_NAMES);
     for record in records {
-        let mut at = 0;
-        record.each_member(|raw_name, value| {
-            let known = before.get(at).filter(|(name, _)| *name == raw_name);
-            let field = known.map_or_else(|| field(shape, raw_name), |(_, field)| *field);
-            if known.is_none() {
-                before.truncate(at);
-                before.push((raw_name, field));
-            }
-            at += 1;
-            let Some(field) = field else {
-                if let Some(name) = json::text(raw_name) {
-                    add_one(&mut receipt.unknown_fields, &name);
+        let mut next = 0;
+        record.each_member(|raw, value| {
+            let place = position(&names, next, raw).unwrap_or_else(|| {
+                if names.len() == MAX_PAGE_NAMES {
+                    add_unknown(&mut receipt.unknown_fields, names.drain(..));
                 }
+                let field = field(shape, raw);
+                names.push(PageName {
+                    raw,
+                    field,
+                    unknown: 0,
+                });
+                names.len() - 1
+            });
+            next = place + 1;
+            let Some(name) = names.get_mut(place) else {
+                return;
+            };
+            let Some(field) = name.field else {
+                name.unknown += 1;
                 return;
             };
             if !field.known_values.is_empty()
@@ -47,9 +63,29 @@ pub(super) fn count(receipt: &mut Receipt, shape: &ListShape, records: &[RawReco
                 && !field.known_values.contains(&value.as_ref())
             {
                 let counts = receipt.unknown_values.entry(field.name.to_owned());
-                add_one(counts.or_default(), &value);
+                add(counts.or_default(), &value, 1);
             }
         });
+    }
+    add_unknown(&mut receipt.unknown_fields, names.into_iter());
+}
+
+/// Returns the place of a raw name. `next` is the most likely one, since most records have the names of the record before, in
+/// the same order.
+fn position(names: &[PageName<'_>], next: usize, raw: &str) -> Option<usize> {
+    let is_it = |name: &PageName<'_>| name.raw == raw;
+    if names.get(next).is_some_and(is_it) {
+        return Some(next);
+    }
+    names.iter().position(is_it)
+}
+
+/// Adds the counts of names that the spec does not know.
+fn add_unknown<'a>(counts: &mut Counts, names: impl Iterator<Item = PageName<'a>>) {
+    for name in names.filter(|name| name.unknown > 0) {
+        if let Some(text) = json::text(name.raw) {
+            add(counts, &text, name.unknown);
+        }
     }
 }
 
@@ -72,13 +108,13 @@ pub(super) fn subtract(receipt: &mut Receipt, shape: &ListShape, records: &[RawR
     });
 }
 
-fn add_one(counts: &mut Counts, name: &str) {
+fn add(counts: &mut Counts, name: &str, number: u64) {
     if let Some(count) = counts.get_mut(name) {
-        *count += 1;
+        *count += number;
         return;
     }
     let name = counted_name(counts, name);
-    *counts.entry(name.to_owned()).or_default() += 1;
+    *counts.entry(name.to_owned()).or_default() += number;
 }
 
 fn subtract_counts(counts: &mut Counts, part: &Counts) {

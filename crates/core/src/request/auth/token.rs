@@ -110,7 +110,7 @@ pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
     let text = response
         .object_text()
         .map_err(|error| error.with_max_attempts(2))?;
-    let fields: Fields = from_json(text, "token response")?;
+    let fields: Fields = from_json(&text, "token response")?;
     let wrong = |message: &str| {
         let message = format!("token response: {message}");
         Error::new(ErrorKind::TokenResponse, message)
