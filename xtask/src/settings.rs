@@ -12,7 +12,7 @@ use crate::text::sentence;
 use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
 pub(crate) use table::SETTINGS;
-use table::{PROFILE, Scope, Setting, SettingKind};
+use table::{PROFILE, SECRET_SOURCES, Scope, Setting, SettingKind};
 
 /// Returns the data of a setting.
 pub(crate) fn view(one: &Setting) -> Value {
@@ -40,7 +40,7 @@ pub(crate) fn view(one: &Setting) -> Value {
         one.default()
     };
     context! {
-        name, description, choices, python_doc, selects_profile,
+        name, description, choices, python_doc, selects_profile, leads_to_secret => SECRET_SOURCES.contains(&name),
         camel => name.to_upper_camel_case(), kind => shown.split('(').next(), what => one.what, note => one.note,
         variable => one.variable(), flag => one.flag(), values => one.values(),
         default => default.unwrap_or_default(), of_calls => one.scope() == Scope::Calls,

@@ -13,7 +13,10 @@
 #include <talentdata/job.hpp>
 #include <talentdata/service.hpp>
 
+#include <cstdint>
+#include <cstring>
 #include <functional>
+#include <string>
 
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
@@ -21,6 +24,9 @@ inline namespace TALENTDATA_EXCEPTIONS {
 /// Receives a message and its fields, which are a JSON object, on any thread and on several at once. An exception that it
 /// throws is dropped.
 using log_function = std::function<void(talentdata_log_level, std::string_view message, std::string_view fields)>;
+
+/// Returns the client secret, on any thread.
+using secret_function = std::function<std::string()>;
 
 /// Settings of clients, by their names, such as base_url or max_attempts; the manual lists all of them. A time is in seconds,
 /// or a duration. What is not set comes from the environment, then from the profile file. An invalid value is reported when a
@@ -56,13 +62,29 @@ class config : public detail::named_values<config, talentdata_config, talentdata
     if (!cause) (void)held.release();
     return keep(cause);
   }
+  /// A function that returns the client secret, in place of the setting client_secret: when a client is made, and again when
+  /// the service refuses the secret. An exception that it throws means that there is no secret. It must not use the library.
+  config secret(secret_function function) && { return std::move(secret(std::move(function))); }
+  config &secret(secret_function function) & {
+    auto held = std::make_unique<secret_function>(std::move(function));
+    talentdata_error *cause = talentdata_config_set_secret_callback(get(), asked, held.get(), released_secret);
+    // The library deletes it.
+    if (!cause) (void)held.release();
+    return keep(cause);
+  }
   /// Who shares the request budget that these settings name, and how it is spent.
   result<record> try_budget() const {
     if (refused()) return *refused();
     return detail::made<record>(talentdata_config_budget, get());
   }
+  /// What a client with these settings can reach, step by step, and the way out where a step fails.
+  result<record> try_doctor() const {
+    if (refused()) return *refused();
+    return detail::made<record>(talentdata_config_doctor, get());
+  }
 #if defined(__cpp_exceptions)
   record budget() const { return try_budget().value(); }
+  record doctor() const { return try_doctor().value(); }
 #endif
 
  private:
@@ -81,6 +103,23 @@ class config : public detail::named_values<config, talentdata_config, talentdata
 #endif
   }
   static void released(void *held) noexcept { delete static_cast<log_function *>(held); }
+  /// Writes the secret into the buffer; -1 if there is none.
+  static std::int64_t asked(char *secret_out, std::size_t capacity, void *held) noexcept {
+#if defined(__cpp_exceptions)
+    try {
+#endif
+      const auto &function = *static_cast<secret_function *>(held);
+      const std::string secret = function ? function() : std::string();
+      if (secret.empty() || secret.size() > capacity) return -1;
+      std::memcpy(secret_out, secret.data(), secret.size());
+      return static_cast<std::int64_t>(secret.size());
+#if defined(__cpp_exceptions)
+    } catch (...) {
+      return -1;
+    }
+#endif
+  }
+  static void released_secret(void *held) noexcept { delete static_cast<secret_function *>(held); }
 };
 
 /// One page of a list.

@@ -423,6 +423,42 @@ static void the_host_is_left_alone(talentdata_client *client) {
 #error the version is not a number
 #endif
 
+struct asked {
+  int times, released;
+};
+
+static int64_t secret_of(char *secret_out, size_t capacity, void *user_data) {
+  const char *secret = getenv("TALENTDATA_CLIENT_SECRET");
+  const size_t length = secret ? strlen(secret) : 0;
+  ++((struct asked *)user_data)->times;
+  if (!length || length > capacity) return -1;
+  memcpy(secret_out, secret, length);
+  return (int64_t)length;
+}
+
+static void asked_no_more(void *user_data) { ++((struct asked *)user_data)->released; }
+
+/* The callback is asked when the client is made, and released with the last client. */
+static void a_secret_from_a_callback(void) {
+  struct asked asked = {0, 0};
+  talentdata_client *client;
+  talentdata_record *answer;
+  talentdata_config *config = talentdata_config_new();
+  OK(talentdata_config_set_secret_callback(config, secret_of, &asked, asked_no_more));
+  OK(talentdata_client_new(config, &client));
+  talentdata_config_free(config);
+  CHECK(asked.times == 1 && asked.released == 0);
+  OK(talentdata_client_call(client, T("getTokenPermissions"), NULL, (talentdata_text){NULL, 0}, &answer));
+  talentdata_record_free(answer);
+  talentdata_client_free(client);
+  CHECK(asked.times == 1 && asked.released == 1);
+  config = talentdata_config_new();
+  OK(talentdata_config_set_secret_callback(config, fixture_secret, NULL, NULL));
+  fixture_fails(talentdata_client_new(config, fixture_slot(0)), TALENTDATA_ERROR_KIND_CONFIG,
+                "client_secret: its function has failed: it has returned -1", "a callback without a secret");
+  talentdata_config_free(config);
+}
+
 int main(void) {
   talentdata_client *client;
   talentdata_record *state;
@@ -439,12 +475,15 @@ int main(void) {
   streams(client);
   what_is_not_proven();
   errors();
+  a_secret_from_a_callback();
   the_host_is_left_alone(client);
   talentdata_config *config = talentdata_config_new();
   OK(talentdata_config_set(config, T("paced"), T("true")));
   OK(talentdata_config_budget(config, &state));
-  talentdata_config_free(config);
   CHECK(says(state, "\"members\""));
+  OK(talentdata_config_doctor(config, &state));
+  talentdata_config_free(config);
+  CHECK(says(state, "\"healthy\""));
   talentdata_client_free(client);
   return fixture_verdict();
 }

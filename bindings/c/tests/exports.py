@@ -16,6 +16,7 @@ FUNCTION = re.compile(
 VALUES = {
     "talentdata_text": 'fixture_text("{name}")',
     "talentdata_log_callback": "fixture_log",
+    "talentdata_secret_callback": "fixture_secret",
     "talentdata_log_level": "TALENTDATA_LOG_LEVEL_INFO",
     "talentdata_release_callback": "NULL",
     "void *": "NULL",

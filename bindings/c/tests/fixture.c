@@ -14,6 +14,11 @@ void fixture_log(talentdata_log_level level, talentdata_text message, talentdata
   (void)level, (void)message, (void)fields, (void)user_data;
 }
 
+int64_t fixture_secret(char *secret_out, size_t capacity, void *user_data) {
+  (void)secret_out, (void)capacity, (void)user_data;
+  return -1;
+}
+
 void fixture_poison(void) { memset(slots, 0xAA, sizeof slots); }
 
 void *fixture_slot(int index) { return slots[index]; }

@@ -34,6 +34,7 @@ void fixture_free(struct fixture *all);
 /* Returns a valid text for the parameter of this name. */
 talentdata_text fixture_text(const char *parameter);
 void fixture_log(talentdata_log_level level, talentdata_text message, talentdata_text fields, void *user_data);
+int64_t fixture_secret(char *secret_out, size_t capacity, void *user_data);
 /* Call each exported function of a library with each of its pointers as NULL. */
 void null_arguments(struct fixture *all);
 void null_arguments_of_sandbox(struct fixture *all);

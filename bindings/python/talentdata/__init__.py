@@ -13,6 +13,7 @@ from . import _errors, _interpreter, _models, _process, _results  # noqa: F401 (
 from ._async_client import AsyncClient
 from ._async_list import AsyncList, AsyncScan
 from ._client import Client
+from ._doctor import doctor
 from ._error import Error
 from ._errors import *  # noqa: F403
 from ._list import List, Scan
@@ -48,6 +49,7 @@ __all__ = [
     "Sandbox",
     "Scan",
     "__version__",
+    "doctor",
     "scan_polars",
     "verify",
 ]

@@ -160,6 +160,18 @@ class Client(Operations):
         """
         return BudgetState(self._budget())
 
+    def doctor(self) -> Record:
+        """Checks the settings and what a client with them can reach, step by step.
+
+        Sends at most five requests, and shows no secret. `talentdata.doctor` does the same with settings from which no
+        client can be made.
+
+        Returns:
+            `healthy`, `settings`, and `checks`: each has `name`, `status` (ok, failed or not_tried), `message` with the
+            cause and the way out, and `kind`, the name of the error.
+        """
+        return Record(self._doctor())
+
     def close(self) -> None:
         """Ends the calls that other threads or tasks are waiting for, and all later ones, with `ClosedError`.
 

@@ -912,7 +912,7 @@ class RowsReceipt(Record):
     """The receipt of a file that was written from a mirror, with its point in the history of the list."""
 
     __slots__ = ()
-    _documented = ("generation", "bookmark", "resource", "service", "client_id", "version", "started", "ended", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unmatched_fields", "unknown_fields", "unknown_values", "schema", "written",)
+    _documented = ("generation", "bookmark", "erased_since", "resource", "service", "client_id", "version", "started", "ended", "parameters", "completeness", "basis", "assumes", "doubts", "resumed", "restarted", "records", "pages", "requests", "retries", "rate_limited", "seconds", "seconds_waited_for_budget", "budget", "seconds_backed_off", "budget_used", "reduced_page_size", "duplicates_dropped", "seams_repaired", "total_first", "total_last", "unmatched_fields", "unknown_fields", "unknown_values", "schema", "written",)
 
     generation: Field[int] = Field(
         "generation",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from os import PathLike
 from typing import Literal, TypeVar
 
 from ._talentdata import BaseClient
@@ -20,9 +22,11 @@ class ConfiguredClient(BaseClient):
         *,
         base_url: str | None = None,
         client_id: str | None = None,
-        client_secret: str | None = None,
+        client_secret: str | Callable[[], str] | None = None,
+        client_secret_file: str | PathLike[str] | None = None,
+        credential_command: str | list[str] | None = None,
         company: str | None = None,
-        hash_key: str | None = None,
+        hash_key: str | Callable[[], str] | None = None,
         lists: str | None = None,
         error_bodies: Literal["excerpt", "none"] | None = None,
         profile: str | None = None,
@@ -42,6 +46,9 @@ class ConfiguredClient(BaseClient):
         priority: Literal["normal", "foreground", "background"] | None = None,
         token_cache: Literal["process", "host"] | None = None,
         proxy: str | None = None,
+        ca_file: str | PathLike[str] | None = None,
+        client_cert: str | PathLike[str] | None = None,
+        client_key: str | PathLike[str] | None = None,
         _origin: BaseClient | None = None,
     ) -> None:
         """A client with these settings; nothing is sent.
@@ -53,7 +60,14 @@ class ConfiguredClient(BaseClient):
             base_url: The address of the service, such as https://talent.example. There is no default.
             client_id: The client ID.
             client_secret: The client secret. No error and no log message contains it, but copies of it stay in the
-                memory of the process.
+                memory of the process. Set this, client_secret_file or credential_command.
+            client_secret_file: A file that contains nothing but the client secret, which only this user can read.
+                It is read again when the service refuses the secret, so a secret can be replaced while a client exists.
+                On the command line, - is standard input.
+            credential_command: A program with its arguments that prints the client secret, or a JSON object with
+                client_id and client_secret. It is run when a client is made, and again when the service refuses the
+                secret. It has 10 s, and reads nothing. There is no shell: spaces separate the arguments, and quotes
+                keep spaces in them. A list of strings works as well.
             company: The name under which client IDs of one company share the request budget. The service limits a
                 company, so give all its client IDs the same name. By default each client ID has a budget of its own.
             hash_key: The key of the digests that the option hash puts in the place of values. It has at least 32
@@ -107,6 +121,13 @@ class ConfiguredClient(BaseClient):
             proxy: The proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is
                 set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a
                 proxy.
+            ca_file: A PEM file with root certificates to trust in addition to those of the system, such as a
+                company's own. They hold for the service, for a proxy with TLS, and for a budget at a rediss URL.
+            client_cert: A PEM file with the certificate that this client presents (mutual TLS), followed by those
+                of its issuers. It is presented to the service, to a proxy with TLS, and to a budget at a rediss URL,
+                where they ask for one. It needs client_key.
+            client_key: A PEM file with the private key of client_cert, not encrypted, which only this user can
+                read. It may be the same file as client_cert.
 
         Raises:
             talentdata.ConfigError: A setting is missing or wrong; the message contains its name.

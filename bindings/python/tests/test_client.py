@@ -121,3 +121,39 @@ def test_every_list_can_be_read(client, sandbox):
     paths = sandbox.stats()["requests_by_path"]
     assert paths.pop("/v1/oauth/token") == 1
     assert {"/v1/ja/departments", "/v1/taxonomy/roles"} < set(paths) and [*paths.values()] == [1] * 9
+
+
+def test_the_secret_may_be_a_function_and_its_failure_is_said(sandbox):
+    settings = {"base_url": sandbox.base_url, "client_id": sandbox.client_id, "environment": False}
+    asked = []
+
+    def secret():
+        asked.append(1)
+        return sandbox.client_secret
+
+    with talentdata.Client(client_secret=secret, **settings) as client:
+        assert client.permissions().roles
+    assert len(asked) == 1
+    for function, says in ((lambda: 1 / 0, "ZeroDivisionError"), (lambda: b"x", "it has returned no str \\(bytes\\)")):
+        with pytest.raises(talentdata.ConfigError, match=f"client_secret: its function has failed: .*{says}"):
+            talentdata.Client(client_secret=function, **settings)
+
+
+def test_a_command_and_paths_are_settings(sandbox, tmp_path):
+    settings = {"base_url": sandbox.base_url, "client_id": sandbox.client_id, "environment": False}
+    command = ["echo", sandbox.client_secret]
+    assert talentdata.Client(credential_command=command, **settings).permissions().roles
+    with pytest.raises(talentdata.ConfigError, match="ca_file: cannot read .*no.pem"):
+        talentdata.Client(ca_file=tmp_path / "no.pem", client_secret=CANARY, **settings)
+
+
+def test_doctor_finds_what_works_and_what_does_not(client):
+    found = client.doctor()
+    assert found["healthy"] is True, found.json
+    assert {check["status"] for check in found["checks"]} <= {"ok", "not_tried"}
+    found = talentdata.doctor(environment=False, client_secret=CANARY)
+    first = found["checks"][0]
+    assert (found["healthy"], first["name"], first["kind"]) == (False, "settings", "Config")
+    assert CANARY not in found.json
+    with pytest.raises(TypeError, match="no option tiemout"):
+        talentdata.doctor(tiemout=1)

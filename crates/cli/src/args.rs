@@ -4,6 +4,7 @@ use crate::commands::adbc::AdbcArgs;
 use crate::commands::budget::BudgetArgs;
 use crate::commands::changes::ChangesArgs;
 use crate::commands::completions::CompletionsArgs;
+use crate::commands::doctor::DoctorArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::forget::ForgetArgs;
 use crate::commands::history::HistoryArgs;
@@ -65,6 +66,8 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     /// Show who shares the request budget now, and how it is spent
     Budget(BudgetArgs),
+    /// Check the settings, the connection, the credentials and the machine, and say what helps
+    Doctor(DoctorArgs),
     /// Print the columns of a list as JSON, to pin them with export --schema
     Schema(SchemaArgs),
     /// Check that a file is what an export has written, by its receipt, or that a mirror is intact

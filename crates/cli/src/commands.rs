@@ -4,6 +4,7 @@ pub(crate) mod adbc;
 pub(crate) mod budget;
 pub(crate) mod changes;
 pub(crate) mod completions;
+pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod forget;
 pub(crate) mod history;

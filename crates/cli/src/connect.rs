@@ -4,9 +4,9 @@ use crate::common::Common;
 use crate::output::Ending;
 use crate::settings;
 use talentdata_core::internal::process::check_threads;
-use talentdata_core::internal::settings::Scope;
+use talentdata_core::internal::settings::{Scope, TRIAL};
 use talentdata_core::types::{ListName, Operation};
-use talentdata_core::{Client, Error, ErrorKind};
+use talentdata_core::{Builder, Client, Error, ErrorKind};
 use talentdata_sandbox::{Options, Sandbox};
 
 /// Does `work` with the client that the arguments ask for and that can call `operations`, and lets it leave its budget in
@@ -20,39 +20,16 @@ pub(crate) async fn with_client<T>(
     operations: Vec<&Operation>,
     work: impl AsyncFnOnce(&Client) -> Result<T, Ending>,
 ) -> Result<T, Ending> {
-    let mut builder = Client::builder();
-    if common.sandbox {
-        // No other process knows the service of this run.
-        builder.budget("process");
-    }
-    settings::set(&common.matches, &mut builder)?;
-    let mut running = None;
-    if common.sandbox {
-        if let Some(flag) = settings::first_of(&common.matches, Scope::Service) {
-            let message =
-                format!("--sandbox starts a service of its own; leave out either it or {flag}");
-            return Err(Error::invalid(message).into());
-        }
-        let sandbox = running.insert(start(Options::default())?);
-        builder
-            .base_url(sandbox.base_url())
-            .client_id(sandbox.client_id())
-            .client_secret(sandbox.client_secret());
-    }
+    let (builder, _sandbox) = settings_of(common)?;
     let client = builder.build().and_then(|client| {
         let mut operations = operations.iter();
         let checked = operations.try_for_each(|one| client.config().require_credentials_for(one));
         checked.map(|()| client)
     });
     let client = client.map_err(|error| {
-        let is_missing = builder.missing().is_ok_and(|names| !names.is_empty());
-        if error.kind() != ErrorKind::Config || !is_missing {
-            return error;
-        }
-        let message = format!(
-            "{}; to try this without an account, add --sandbox",
-            error.message()
-        );
+        // The name of the sandbox here.
+        let here = TRIAL.replace("use the sandbox", "add --sandbox");
+        let message = error.message().replace(TRIAL, &here);
         error.with_message(message)
     })?;
     let done = work(&client).await;
@@ -60,6 +37,33 @@ pub(crate) async fn with_client<T>(
     drop(client);
     closed.await;
     done
+}
+
+/// Returns the settings that the arguments ask for, with the embedded service, if they ask for that.
+///
+/// # Errors
+/// See [`with_client`].
+pub(crate) fn settings_of(common: &Common) -> Result<(Builder, Option<Sandbox>), Error> {
+    let mut builder = Client::builder();
+    if common.sandbox {
+        // No other process knows the service of this run.
+        builder.budget("process");
+    }
+    settings::set(&common.matches, &mut builder)?;
+    if !common.sandbox {
+        return Ok((builder, None));
+    }
+    if let Some(flag) = settings::first_of(&common.matches, Scope::Service) {
+        let message =
+            format!("--sandbox starts a service of its own; leave out either it or {flag}");
+        return Err(Error::invalid(message));
+    }
+    let sandbox = start(Options::default())?;
+    builder
+        .base_url(sandbox.base_url())
+        .client_id(sandbox.client_id())
+        .client_secret(sandbox.client_secret());
+    Ok((builder, Some(sandbox)))
 }
 
 /// Returns the operations that read lists.

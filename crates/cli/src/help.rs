@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use talentdata_core::ErrorKind;
+use talentdata_core::internal::failure::{FAILURES, STATUSES};
 
 const SETTINGS: &str = "\
 Settings, in order of precedence:
@@ -17,6 +18,51 @@ Settings, in order of precedence:
        client_id = \"...\"
        client_secret = \"...\"
 ";
+
+/// Returns the page of a kind of error, by its name in any case.
+pub(crate) fn page_of(name: &str) -> Option<String> {
+    let mut kinds = ErrorKind::ALL.into_iter();
+    let kind = kinds.find(|kind| kind.name().eq_ignore_ascii_case(name))?;
+    let retried = if kind.is_retryable() {
+        "The same call may succeed later."
+    } else {
+        "The same call fails again."
+    };
+    let statuses = STATUSES.iter().map(|(first, last, failure)| {
+        let status = match (first, last) {
+            (0, _) => "any other status".to_owned(),
+            _ if first == last => format!("status {first}"),
+            _ => format!("status {first} to {last}"),
+        };
+        (failure, format!("{status}: {}", failure.what))
+    });
+    let others = FAILURES
+        .iter()
+        .map(|failure| (failure, failure.what.replace('`', "")));
+    let causes: String = others
+        .chain(statuses)
+        .filter(|(failure, _)| failure.kind == kind)
+        .map(|(failure, what)| {
+            let course = failure.course.summary();
+            format!("  {what}\n    {course}, because {}\n", failure.why)
+        })
+        .collect();
+    let causes = if causes.is_empty() {
+        String::new()
+    } else {
+        format!("\nWhat leads to it, and what becomes of the request:\n{causes}")
+    };
+    Some(format!(
+        "{}: {}\n\nThe message of the error says what was refused, and what helps. {retried}\n\
+         Exit code {}. In a script: {}\n{causes}\n\
+         talentdata doctor checks settings, connection, credentials and permissions step by step.\n\
+         Everything about errors is in docs/errors.md.\n",
+        kind.name(),
+        kind.summary(),
+        kind.exit_code(),
+        kind.remedy().advice(),
+    ))
+}
 
 /// Returns the text below the options of `--help`.
 pub(crate) fn after_all() -> String {

@@ -21,8 +21,8 @@ mod work;
 
 use args::Command;
 use commands::{
-    adbc, budget, changes, completions, export, forget, history, operation, page, plan, resources,
-    sandbox, schema, sync, verify,
+    adbc, budget, changes, completions, doctor, export, forget, history, operation, page, plan,
+    resources, sandbox, schema, sync, verify,
 };
 use common::Common;
 use output::Ending;
@@ -35,6 +35,15 @@ use talentdata_core::internal::process;
 /// that runs it should do nothing else.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let [_, help, name] = &arguments[..]
+        && help == "help"
+        && let Some(page) = name.to_str().and_then(help::page_of)
+    {
+        return match output::data(&page) {
+            Ok(()) => 0,
+            Err(ending) => ending.report(false),
+        };
+    }
     let (common, command) = match args::read(&arguments) {
         Ok(read) => read,
         Err(text) => {
@@ -80,6 +89,7 @@ async fn dispatch(command: &Command, common: &Common) -> Result<(), Ending> {
         Command::Forget(args) => forget::run(args),
         Command::Plan(args) => plan::run(args, common).await,
         Command::Budget(args) => budget::run(args, common).await,
+        Command::Doctor(args) => doctor::run(args, common).await,
         Command::Schema(args) => schema::run(args, common).await,
         Command::Verify(args) => verify::run(args),
         Command::Adbc(args) => adbc::run(args),

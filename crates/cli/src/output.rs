@@ -133,7 +133,7 @@ fn in_flags(text: &str) -> String {
     JOB_OPTIONS.iter().fold(text.to_owned(), replace)
 }
 
-/// Prints the line about an error at `place`, which ends with `hint`; with `verbose` all that is known.
+/// Prints the line about an error at `place`, which ends with `hint` and the page of its kind; with `verbose` all that is known.
 pub(crate) fn print_error(error: &Error, place: &str, hint: Option<&str>, verbose: bool) {
     let message = in_flags(error.message());
     let error = &error.clone().with_message(message);
@@ -143,5 +143,8 @@ pub(crate) fn print_error(error: &Error, place: &str, hint: Option<&str>, verbos
         (error.to_string(), "; ")
     };
     let end = hint.map_or(String::new(), |hint| format!("{separator}{hint}"));
-    stderr_line(&format!("error: {place}{shown}{end}"));
+    let page = error.kind().name();
+    stderr_line(&format!(
+        "error: {place}{shown}{end}{separator}see talentdata help {page}"
+    ));
 }

@@ -4,7 +4,7 @@ use clap::{Arg, ArgMatches};
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 use talentdata_core::internal::settings::{
-    SETTINGS, Scope, Setting, SettingKind, read_secret_file, read_text,
+    SECRET_SOURCES, SETTINGS, Scope, Setting, SettingKind, read_secret_file, read_text,
 };
 use talentdata_core::internal::streams::Patient;
 use talentdata_core::types::Secret;
@@ -12,9 +12,13 @@ use talentdata_core::{Builder, Error, Result};
 
 /// Limits the size of a secret. Anything longer is not one.
 const LONGEST_SECRET: u64 = 64 * 1024;
+/// The settings of the secret, and of the file that contains it.
+const SECRET: &str = SECRET_SOURCES[0];
+const SECRET_FILE: &str = SECRET_SOURCES[1];
 
-/// Returns the value of a setting that was given as a flag; for a secret, the file that contains it.
+/// Returns the value of a setting that was given as a flag.
 fn text_of<'a>(matches: &'a ArgMatches, setting: &Setting) -> Option<&'a str> {
+    setting.flag()?;
     matches.get_one::<String>(setting.name).map(String::as_str)
 }
 
@@ -22,7 +26,7 @@ fn text_of<'a>(matches: &'a ArgMatches, setting: &Setting) -> Option<&'a str> {
 pub(crate) fn first_of(matches: &ArgMatches, scope: Scope) -> Option<String> {
     let mut rows = SETTINGS.iter();
     let row = rows.find(|row| row.scope() == scope && text_of(matches, row).is_some());
-    row.map(|row| format!("--{}", row.flag()))
+    row.and_then(Setting::flag).map(|flag| format!("--{flag}"))
 }
 
 /// Sets the settings that were given.
@@ -35,14 +39,17 @@ pub(crate) fn set(matches: &ArgMatches, builder: &mut Builder) -> Result<()> {
             continue;
         };
         match setting.kind {
+            SettingKind::File if setting.name == SECRET_FILE && text == "-" => {
+                builder.set(SECRET, read_secret()?.expose())
+            }
             SettingKind::Secret => {
-                builder.set(setting.name, read_secret(Path::new(text))?.expose())
+                builder.set(setting.name, read_secret_file(Path::new(text))?.expose())
             }
             SettingKind::Proxy | SettingKind::Budget if text.contains('@') => {
                 return Err(Error::config(format!(
                     "--{} must not contain a user or password, because other users can read arguments; \
                      set {} or add it to the profile file",
-                    setting.flag(),
+                    setting.flag().unwrap_or_default(),
                     setting.variable()
                 )));
             }
@@ -54,12 +61,13 @@ pub(crate) fn set(matches: &ArgMatches, builder: &mut Builder) -> Result<()> {
 
 /// Returns a flag for each setting.
 pub(crate) fn flags() -> impl Iterator<Item = Arg> {
-    SETTINGS.iter().map(flag)
+    SETTINGS.iter().filter_map(flag)
 }
 
-fn flag(setting: &Setting) -> Arg {
+fn flag(setting: &Setting) -> Option<Arg> {
+    let long = setting.flag()?;
     let last_word = setting.name.rsplit('_').next().unwrap_or_default();
-    let (value, before) = match setting.kind {
+    let (value, after) = match setting.kind {
         SettingKind::Duration(_) => ("SECONDS".to_owned(), ""),
         SettingKind::Integer(_) | SettingKind::Number(_) => ("N".into(), ""),
         SettingKind::Boolean(_) => ("true|false".into(), ""),
@@ -67,21 +75,26 @@ fn flag(setting: &Setting) -> Arg {
         SettingKind::Budget => ("process|host|URL".into(), ""),
         SettingKind::ListPolicies => ("JSON".into(), ""),
         SettingKind::Choice(names) => (names.join("|"), ""),
-        SettingKind::Text => (last_word.to_uppercase(), ""),
+        SettingKind::File if setting.name == SECRET_FILE => {
+            ("FILE".into(), "; - is standard input")
+        }
+        SettingKind::File => ("FILE".into(), ""),
+        SettingKind::Command => ("COMMAND".into(), ""),
         SettingKind::Secret => (
             "FILE".into(),
-            "a file (mode 0600), or - for standard input, that contains nothing but ",
+            ", in a file that only you can read (mode 0600)",
         ),
+        SettingKind::Text => (last_word.to_uppercase(), ""),
     };
     let default = setting.default();
     let default = default.map_or_else(String::new, |value| format!(" [default: {value}]"));
     let variable = setting.variable();
-    let help = format!("{before}{}{default} [env: {variable}]", setting.what);
+    let help = format!("{}{after}{default} [env: {variable}]", setting.what);
     let (first, rest) = help.split_at(1);
-    Arg::new(setting.name)
+    let arg = Arg::new(setting.name)
         .help(first.to_uppercase() + rest)
         .value_name(value)
-        .long(setting.flag())
+        .long(long)
         .global(true)
         // Wrong numbers are refused by core, with the message of every language.
         .allow_negative_numbers(true)
@@ -89,13 +102,12 @@ fn flag(setting: &Setting) -> Arg {
         .help_heading(match setting.scope() {
             Scope::Calls => "Advanced",
             _ => "Connection",
-        })
+        });
+    Some(arg)
 }
 
-fn read_secret(path: &Path) -> Result<Secret> {
-    if path != Path::new("-") {
-        return read_secret_file(path);
-    }
+/// Reads the secret from standard input.
+fn read_secret() -> Result<Secret> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
         let message =

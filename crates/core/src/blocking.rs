@@ -2,6 +2,7 @@
 
 mod begun;
 
+pub use crate::doctor::diagnose_blocking as diagnose;
 pub use begun::Begun;
 
 use crate::arguments::Arguments;
@@ -60,7 +61,7 @@ impl Client {
     /// # Errors
     /// `Config`, naming the setting; `Internal` if the system grants no threads.
     pub fn new(builder: &Builder) -> Result<Self> {
-        Self::with_thread_start(builder, || ())
+        Self::with_thread_start(builder.config()?, || ())
     }
 
     /// Creates a client like [`new`](Self::new). Each of its threads calls `start` first.
@@ -68,11 +69,11 @@ impl Client {
     /// # Errors
     /// See [`new`](Self::new).
     pub fn with_thread_start(
-        builder: &Builder,
+        config: Config,
         start: impl Fn() + Send + Sync + 'static,
     ) -> Result<Self> {
         let engine_config = EngineConfig {
-            config: builder.config()?,
+            config,
             on_thread_start: Arc::new(start),
         };
         Ok(Client(Arc::new(ClientState {

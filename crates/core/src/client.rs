@@ -172,7 +172,7 @@ impl Client {
 
 /// Returns the JSON of a response. It is null if a status such as 204 comes without a body and the API description
 /// allows null.
-fn json_of(operation: &Operation, response: &Response) -> Result<ByteString> {
+pub(crate) fn json_of(operation: &Operation, response: &Response) -> Result<ByteString> {
     let is_empty = response.body.is_empty() && response.status.as_u16() != 200;
     if is_empty && check_response(operation, "null").is_ok() {
         return Ok(ByteString::from_static("null"));

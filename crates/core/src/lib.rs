@@ -49,6 +49,7 @@ mod budget;
 mod choice;
 mod client;
 mod clock;
+mod doctor;
 mod error;
 mod files;
 mod hash;
@@ -56,6 +57,7 @@ mod json;
 mod list;
 mod log;
 mod page;
+mod private_file;
 mod process;
 mod record;
 mod request;
@@ -73,8 +75,10 @@ mod generated {
 /// Models of the service's API, and the small types of our own methods and fields.
 pub mod types {
     pub use crate::budget::{BudgetState, BudgetStats, MemberStats};
+    pub use crate::doctor::{Check, CheckStatus, Diagnosis};
     pub use crate::error::{ErrorReport, Remedy};
     pub use crate::page::Paging;
+    pub use crate::settings::SettingInForce;
     pub use crate::sink::Stop;
     pub use crate::value::ValueKind;
     pub use talentdata_types::*;
@@ -104,7 +108,8 @@ pub mod internal {
         pub use crate::process::*;
     }
     pub mod settings {
-        pub use crate::settings::profile::{read_secret_file, read_text};
+        pub use crate::private_file::{read_secret_file, read_text};
+        pub use crate::settings::TRIAL;
         pub use crate::settings::table::*;
     }
     pub mod sink {

@@ -3,7 +3,10 @@
 mod base_url;
 #[rustfmt::skip]
 mod config;
+mod credential;
+mod in_force;
 mod lists;
+mod plain_text;
 pub(crate) mod profile;
 mod servers;
 pub(crate) mod table;
@@ -13,11 +16,13 @@ mod values;
 
 pub use base_url::BaseUrl;
 pub use config::Config;
+pub(crate) use credential::{Credential, split};
+pub use in_force::SettingInForce;
 pub use lists::ListFields;
 pub(crate) use lists::ListPolicies;
 pub(crate) use servers::{Proxy, proxy_url, wrong_proxy};
 pub(crate) use table::{ENVIRONMENT, PROFILE, SETTINGS, Setting};
-pub(crate) use values::SettingValues;
+pub(crate) use values::{Origin, SettingValues};
 
 pub use crate::budget::{OnUnreachable, REQUESTS_PER_SECOND};
 
@@ -25,7 +30,10 @@ use crate::budget::{BudgetOptions, BudgetState, Unread, read_budget};
 use crate::choice;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash::{HASH_KEY, HashKey};
+use crate::tls::TlsFiles;
+use credential::SecretFunction;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use talentdata_types::{ListName, Operation, Secret, TokenUse};
 
 /// Settings from which clients are made. A setting without an explicit value comes from the environment, otherwise from
@@ -44,46 +52,55 @@ use talentdata_types::{ListName, Operation, Secret, TokenUse};
 /// # }
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Builder(BTreeMap<String, Secret>);
+pub struct Builder {
+    values: BTreeMap<String, Secret>,
+    /// A function that returns the client secret.
+    function: Option<SecretFunction>,
+}
 
 impl Builder {
     /// Sets a setting by its name in [`SETTINGS`]. A time is a number of seconds.
     pub fn set(&mut self, name: &str, value: impl ToString) -> &mut Self {
         let value = Secret::new(value.to_string());
-        self.0.insert(name.to_owned(), value);
+        self.values.insert(name.to_owned(), value);
         self
     }
 
-    /// Checks the settings. Nothing is sent.
+    /// Sets a function that returns the client secret, in place of `client_secret`. It is called when the settings are
+    /// checked, on the same thread, and again when the service refuses the secret, on a thread of its own, and then has
+    /// ten seconds. An error of the function is shown to users.
+    pub fn client_secret_from(
+        &mut self,
+        function: impl Fn() -> std::result::Result<String, String> + Send + Sync + 'static,
+    ) -> &mut Self {
+        self.function = Some(SecretFunction(Arc::new(function)));
+        self
+    }
+
+    /// Checks the settings, and reads the secret where it is in a file, or comes from a command or a function. Nothing
+    /// is sent.
     ///
     /// # Errors
     /// `Config`, naming the setting.
     pub fn config(&self) -> Result<Config> {
-        Config::read(&self.found(variable)?)
-    }
-
-    /// Returns the names of the settings that a service needs and that no source has.
-    ///
-    /// # Errors
-    /// `Config`, for a profile that cannot be read.
-    pub fn missing(&self) -> Result<Vec<&'static str>> {
-        Ok(self.found(variable)?.missing())
+        Config::read(&self.found(variable)?.with_credential()?)
     }
 
     /// Returns the values from all sources. An explicit value precedes the environment, and that precedes the profile.
     fn found(&self, environment: impl Fn(&str) -> Option<String>) -> Result<SettingValues> {
-        let mut found = SettingValues(self.0.clone());
+        let mut found = SettingValues::new(self.function.clone());
+        let values = self.values.iter();
+        let given = values.map(|(name, value)| (name.clone(), value.clone()));
+        found.add(Origin::Program, given);
         found.check_known()?;
         if !found.boolean(ENVIRONMENT)? {
             return found.without_profile();
         }
-        for setting in SETTINGS {
-            if !found.0.contains_key(setting.name)
-                && let Some(text) = environment(&setting.variable())
-            {
-                found.0.insert(setting.name.to_owned(), Secret::new(text));
-            }
-        }
+        let variables = SETTINGS.iter().filter_map(|setting| {
+            let text = environment(&setting.variable())?;
+            Some((setting.name.to_owned(), Secret::new(text)))
+        });
+        found.add(Origin::Environment, variables);
         if !found.boolean(ENVIRONMENT)? {
             let variable = values::row(ENVIRONMENT)?.variable();
             return Err(Error::config(format!(
@@ -92,9 +109,8 @@ impl Builder {
         }
         let section = found.text(PROFILE)?;
         let is_needed = section.is_some() || !found.missing().is_empty();
-        for (name, value) in profile::load(section.as_deref(), is_needed, environment)? {
-            found.0.entry(name).or_insert(value);
-        }
+        let section = profile::load(section.as_deref(), is_needed, environment)?;
+        found.add(Origin::Profile, section);
         Ok(found)
     }
 }
@@ -104,6 +120,10 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     let value = std::env::var_os(name)?.to_string_lossy().into_owned();
     Some(value).filter(|value| !value.is_empty())
 }
+
+/// The way to go without settings.
+#[doc(hidden)]
+pub const TRIAL: &str = "; to try this without an account, use the sandbox";
 
 /// The error where settings that are needed are set nowhere. `reads_environment` is the setting `environment`.
 fn not_set(names: &[&str], reads_environment: bool) -> Error {
@@ -117,20 +137,28 @@ fn not_set(names: &[&str], reads_environment: bool) -> Error {
     };
     let names = names.join(", ");
     if !reads_environment {
-        let message = format!("{names} {are} not set, and environment is false; set {them}");
+        let message = format!("{names} {are} not set, and environment is false; set {them}{TRIAL}");
         return Error::config(message);
     }
     Error::config(format!(
-        "{names} {are} not set; set {them}, or {variables} in the environment, or add {them} to the profile file {path}"
+        "{names} {are} not set; set {them}, or {variables} in the environment, or add {them} to the profile file {path}{TRIAL}"
     ))
 }
 
 impl Config {
-    /// Returns the credentials. Every call needs them, except those for the version.
+    /// Checks that there are credentials. Every call needs them, except those for the version.
     ///
     /// # Errors
     /// `Config`, naming the settings that are missing.
-    pub fn require_credentials(&self) -> Result<(&str, &Secret)> {
+    pub fn require_credentials(&self) -> Result<()> {
+        self.credentials().map(drop)
+    }
+
+    /// Returns the credentials.
+    ///
+    /// # Errors
+    /// `Config`, naming the settings that are missing.
+    pub(crate) fn credentials(&self) -> Result<(&str, &Arc<Credential>)> {
         let missing: &[&str] = match (&self.client_id, &self.client_secret) {
             (None, None) => &["client_id", "client_secret"],
             (None, _) => &["client_id"],
@@ -179,6 +207,15 @@ impl Config {
         [base_url, self.company.clone().unwrap_or(client_id)]
     }
 
+    /// Returns the files with certificates and keys.
+    pub(crate) fn tls_files(&self) -> TlsFiles {
+        TlsFiles {
+            ca_file: self.ca_file.clone(),
+            client_cert: self.client_cert.clone(),
+            client_key: self.client_key.clone(),
+        }
+    }
+
     /// Returns the budget that these settings select.
     pub(crate) fn budget_options(&self) -> BudgetOptions {
         BudgetOptions {
@@ -187,6 +224,7 @@ impl Config {
             share: self.share,
             paced: self.paced,
             on_unreachable: self.on_unreachable,
+            tls: self.tls_files(),
         }
     }
 

@@ -1,63 +1,96 @@
 //! TLS to the service, a proxy and a server of a budget: the provider, the trusted certificates, and errors that name
 //! the certificate at fault and the remedy.
 
+mod files;
+mod issuer;
+
 use crate::error::failure::{TLS_CLOSED, TLS_LOST, TLS_REFUSED};
 use crate::error::{Error, ErrorKind, Result, rounded_up, system_text};
+pub(crate) use files::TlsFiles;
+pub(crate) use issuer::issuer;
+use rustls::crypto::CryptoProvider;
 use rustls::{
     AlertDescription, CertificateError, ClientConfig, ConfigBuilder, Error as TlsError,
     PeerIncompatible, RootCertStore, WantsVerifier,
 };
-use rustls_platform_verifier::BuilderVerifierExt;
+use rustls_platform_verifier::Verifier;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Returns the configuration that trusts the operating system's certificates, or those of SSL_CERT_FILE and
-/// SSL_CERT_DIR.
-pub(crate) fn system() -> Result<ClientConfig> {
-    let builder = builder()?.with_platform_verifier();
-    let builder = builder.map_err(|_| {
+/// SSL_CERT_DIR, and those of the setting `ca_file`, and that presents the setting `client_cert`.
+///
+/// # Errors
+/// `Config`, naming the setting and the file; `Tls` if there is no root certificate.
+pub(crate) fn system(files: &TlsFiles) -> Result<ClientConfig> {
+    let (roots, identity) = (files.roots()?, files.identity()?);
+    let provider = provider();
+    let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(&provider));
+    let verifier = verifier.map_err(|_| {
         let set = ["SSL_CERT_FILE", "SSL_CERT_DIR"]
             .into_iter()
             .filter_map(|name| Some((name, std::env::var_os(name)?)));
         let set: Vec<String> = set
             .map(|(name, path)| format!("{name} ({})", path.to_string_lossy()))
             .collect();
-        let message = if set.is_empty() { "this system has no root certificates; install its package of them (often ca-certificates), or set SSL_CERT_FILE to a PEM file".to_owned() } else { format!("there is no certificate in PEM form where {} leads", set.join(" and ")) };
+        let message = if set.is_empty() { "this system has no root certificates; install its package of them (often ca-certificates), or set ca_file to a PEM file".to_owned() } else { format!("there is no certificate in PEM form where {} leads; correct that, or set ca_file to a PEM file", set.join(" and ")) };
         Error::new(ErrorKind::Tls, message)
     })?;
-    Ok(builder.with_no_client_auth())
+    let builder = versions(provider)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    match identity {
+        None => Ok(builder.with_no_client_auth()),
+        Some((certificates, key)) => builder
+            .with_client_auth_cert(certificates, key)
+            .map_err(|error| files.unusable_identity(&error)),
+    }
 }
 
 /// Returns the configuration for plain http, which needs no certificates.
 pub(crate) fn none() -> Result<ClientConfig> {
-    let builder = builder()?.with_root_certificates(RootCertStore::empty());
+    let builder = versions(provider())?.with_root_certificates(RootCertStore::empty());
     Ok(builder.with_no_client_auth())
 }
 
-fn builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>> {
-    // Named explicitly, because there is no default if a program contains several providers.
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+/// Returns the provider, which is always named explicitly, because there is no default if a program contains several.
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn versions(provider: Arc<CryptoProvider>) -> Result<ConfigBuilder<ClientConfig, WantsVerifier>> {
     ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|_| Error::defect("there are no TLS versions"))
 }
 
+/// The other end of a handshake, for errors.
+#[derive(Clone, Copy)]
+pub(crate) struct Peer<'a> {
+    /// Its role, such as `the service`.
+    pub(crate) whose: &'a str,
+    /// True if this client presents a certificate.
+    pub(crate) knows_us: bool,
+}
+
+/// Returns whether the client presents a certificate where it is asked for one.
+pub(crate) fn has_identity(config: &ClientConfig) -> bool {
+    config.client_auth_cert_resolver.has_certs()
+}
+
 /// Advice about a root certificate that this machine does not know.
 const TRUST: &str = if cfg!(any(target_vendor = "apple", windows)) {
-    "add its root certificate to the certificates that this system trusts"
+    "set ca_file to a PEM file with its root certificate, or add that to the certificates that this system trusts"
 } else {
-    "add its root certificate to those of this system, or set SSL_CERT_FILE to a PEM file that contains the roots to trust"
+    "set ca_file to a PEM file with its root certificate, or add that to those of this system"
 };
 
-/// Returns the error of a handshake with the service or the proxy, as `whose` says.
-pub(crate) fn failed(host: &str, whose: &str, error: &io::Error) -> Error {
+/// Returns the error of a handshake.
+pub(crate) fn failed(host: &str, peer: Peer<'_>, error: &io::Error) -> Error {
     match tls_error(error) {
         Some(cause) => {
-            let message = format!(
-                "TLS handshake with {host} failed: {}",
-                meaning(whose, cause)
-            );
+            let message = format!("TLS handshake with {host} failed: {}", meaning(peer, cause));
             Error::of(TLS_REFUSED, message)
         }
         None => {
@@ -66,7 +99,8 @@ pub(crate) fn failed(host: &str, whose: &str, error: &io::Error) -> Error {
                 _ => format!(" ({})", system_text(error)),
             };
             let message = format!(
-                "cannot connect to {host}: the connection ended within the TLS handshake with {whose}{reason}"
+                "cannot connect to {host}: the connection ended within the TLS handshake with {}{reason}",
+                peer.whose
             );
             Error::of(TLS_LOST, message)
         }
@@ -75,8 +109,9 @@ pub(crate) fn failed(host: &str, whose: &str, error: &io::Error) -> Error {
 
 /// Returns the error of an encrypted connection that the other end has closed with an alert, for example because a
 /// client certificate is missing.
-pub(crate) fn closed(host: &str, error: &TlsError) -> Error {
-    let meaning = meaning("the service", error);
+pub(crate) fn closed(host: &str, knows_us: bool, error: &TlsError) -> Error {
+    let whose = "the service";
+    let meaning = meaning(Peer { whose, knows_us }, error);
     Error::of(
         TLS_CLOSED,
         format!("TLS connection with {host} failed: {meaning}"),
@@ -88,8 +123,9 @@ pub(crate) fn tls_error(error: &io::Error) -> Option<&TlsError> {
     error.get_ref()?.downcast_ref()
 }
 
-/// Returns the meaning of an error for somebody who has to mend it. `whose` is the other end.
-pub(crate) fn meaning(whose: &str, error: &TlsError) -> String {
+/// Returns the meaning of an error for somebody who has to mend it.
+pub(crate) fn meaning(peer: Peer<'_>, error: &TlsError) -> String {
+    let whose = peer.whose;
     use rustls::Error::{
         AlertReceived, InvalidCertificate, InvalidMessage, NoCertificatesPresented,
         PeerIncompatible,
@@ -101,7 +137,7 @@ pub(crate) fn meaning(whose: &str, error: &TlsError) -> String {
         ),
         NoCertificatesPresented => format!("{whose} has no certificate"),
         PeerIncompatible(why) => version(whose, why),
-        AlertReceived(alert) => alerted(whose, *alert),
+        AlertReceived(alert) => alerted(peer, *alert),
         _ => format!("{whose} does not keep to the protocol"),
     }
 }
@@ -121,30 +157,56 @@ fn version(whose: &str, why: &PeerIncompatible) -> String {
     }
 }
 
-fn alerted(whose: &str, alert: AlertDescription) -> String {
+fn alerted(Peer { whose, knows_us }: Peer<'_>, alert: AlertDescription) -> String {
+    use AlertDescription::{
+        AccessDenied, BadCertificate, CertificateExpired, CertificateRequired, CertificateRevoked,
+        CertificateUnknown, DecryptError, HandshakeFailure, InsufficientSecurity, InternalError,
+        NoCertificate, ProtocolVersion, UnknownCA, UnrecognisedName, UnsupportedCertificate,
+    };
+    let refused = |why: &str| {
+        format!(
+            "{whose} does not accept the certificate in client_cert: {why}; ask for another one, and set client_cert and client_key"
+        )
+    };
     match alert {
-        AlertDescription::ProtocolVersion => {
+        ProtocolVersion => {
             format!(
                 "{whose} offers no protocol version from TLS 1.2 on; it has to be brought up to date"
             )
         }
-        AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity => {
+        HandshakeFailure | InsufficientSecurity => {
+            let missing = if knows_us {
+                ""
+            } else {
+                ", or it accepts only clients with a certificate: then set client_cert and client_key"
+            };
             format!(
-                "{whose} and this client have no protocol version or cipher in common (TLS 1.2 and 1.3 are spoken)"
+                "{whose} and this client have no protocol version or cipher in common (TLS 1.2 and 1.3 are spoken){missing}"
             )
         }
-        AlertDescription::UnrecognisedName => {
+        UnrecognisedName => {
             format!("{whose} knows no host of this name; check its address")
         }
-        AlertDescription::CertificateRequired
-        | AlertDescription::BadCertificate
-        | AlertDescription::NoCertificate
-        | AlertDescription::AccessDenied => {
+        CertificateExpired if knows_us => refused("it has expired"),
+        CertificateRevoked if knows_us => refused("it was revoked"),
+        UnknownCA if knows_us => refused("its issuer is unknown there"),
+        CertificateRequired
+        | BadCertificate
+        | NoCertificate
+        | AccessDenied
+        | CertificateUnknown
+        | UnsupportedCertificate
+        | DecryptError
+            if knows_us =>
+        {
+            refused("it is not one that is accepted there")
+        }
+        CertificateRequired | BadCertificate | NoCertificate | AccessDenied => {
             format!(
-                "{whose} accepts only clients with a certificate, which this client cannot present"
+                "{whose} accepts only clients with a certificate; set client_cert and client_key to the files of one that it accepts"
             )
         }
-        AlertDescription::InternalError => format!("{whose} reports an error of its own"),
+        InternalError => format!("{whose} reports an error of its own"),
         _ => format!("{whose} refuses it (TLS alert {})", u8::from(alert)),
     }
 }
@@ -160,7 +222,8 @@ fn certificate(whose: &str, why: &CertificateError) -> String {
     let certificate = format!("the certificate of {whose}");
     let days = |time: Duration| rounded_up(time) / 86_400.0;
     match why {
-        UnknownIssuer => format!(
+        // An authority that has the name of a trusted one, but another key, is another one.
+        UnknownIssuer | BadSignature => format!(
             "{certificate} is signed by an authority that this machine does not trust. Where a company's proxy inspects connections, that is the proxy's authority: {TRUST}"
         ),
         ExpiredContext { time, not_after } => format!(
@@ -186,7 +249,7 @@ fn certificate(whose: &str, why: &CertificateError) -> String {
         InvalidPurpose | InvalidPurposeContext { .. } => {
             format!("{certificate} is not one for servers")
         }
-        BadEncoding | BadSignature | UnsupportedSignatureAlgorithmContext { .. } => {
+        BadEncoding | UnsupportedSignatureAlgorithmContext { .. } => {
             format!("{certificate} cannot be read or checked")
         }
         ApplicationVerificationFailure => format!("this system does not accept {certificate}"),

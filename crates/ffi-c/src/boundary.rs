@@ -34,7 +34,7 @@ pub(crate) fn shared<T: Sync>(handle: &Option<NonNull<T>>) -> Option<&T> {
     handle.as_ref().map(|handle| unsafe { handle.as_ref() })
 }
 
-/// Releases the `user_data` of talentdata_config_set_log. Called once, after the last call of the log callback.
+/// Releases the `user_data` of a callback. Called once, after the last call of that callback.
 pub type ReleaseCallback = Option<extern "C" fn(user_data: *mut c_void)>;
 
 /// A pointer of the application that is passed back to its callbacks and never dereferenced here. Dropping this value

@@ -56,7 +56,8 @@ pub extern "C" fn talentdata_client_new(
     guard(|| {
         let out = slot(client_out, "client_out")?;
         let builder = ConfigHandle::or_default(config)?;
-        builder.config()?.require_credentials()?;
+        let settings = builder.config()?;
+        settings.require_credentials()?;
         let sink = config.and_then(|config| config.sink.clone());
         let start = move || {
             block_signals();
@@ -65,7 +66,7 @@ pub extern "C" fn talentdata_client_new(
             }
         };
         out.write(Box::new(ClientHandle {
-            inner: Blocking::with_thread_start(&builder, start)?,
+            inner: Blocking::with_thread_start(settings, start)?,
         }));
         Ok(())
     })

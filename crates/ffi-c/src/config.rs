@@ -1,15 +1,16 @@
 //! Sets the settings of clients, by their names.
 
-use crate::boundary::{ReleaseCallback, guard_or};
+use crate::boundary::{ReleaseCallback, UserData, block_signals, guard_or};
 use crate::error::ErrorHandle;
 use crate::export::{self, get, guard, invalid, lent, text};
 use crate::log::{LogCallback, LogLevelNumber, LogSink};
 use crate::record::RecordHandle;
 use crate::text::Text;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 use talentdata_core::internal::settings::SETTINGS;
-use talentdata_core::{Builder, Result};
+use talentdata_core::{Builder, Result, blocking};
 
 /// Settings of clients. A setting that is not set is read from the environment, and otherwise from the profile file.
 /// Freed with talentdata_config_free.
@@ -123,6 +124,65 @@ pub extern "C" fn talentdata_config_set_log(
     })
 }
 
+/// Writes the client secret into `secret_out`, without a final zero. Returns its length in bytes, or -1 if there is no
+/// secret. `user_data` is the pointer given to talentdata_config_set_secret_callback.
+pub type SecretCallback =
+    Option<extern "C" fn(secret_out: *mut c_char, capacity: usize, user_data: *mut c_void) -> i64>;
+
+/// The size of the buffer that a secret callback writes into.
+const SECRET_CAPACITY: usize = 16 * 1024;
+
+/// Sets a callback that returns the client secret, in place of the setting client_secret.
+///
+/// It is called by each function that checks these settings, such as talentdata_client_new, on the calling thread, and
+/// again when the service refuses the secret, on a thread of the library, where it has 10 s. So a secret can be replaced
+/// while a client exists. Clients of the same settings may call it at the same time. It must not use the library, and must
+/// not leave by longjmp, pthread_exit or a C++ exception.
+///
+/// `release` is called exactly once, with `user_data`, after these settings and every client that was created from them
+/// are freed, or after the callback was replaced and no client uses it any more. It is not called if the process exits
+/// first.
+///
+/// @param config the settings to change
+/// @param callback the function that returns the secret
+/// @param user_data the pointer that both callbacks receive; may be NULL
+/// @param release the function that releases `user_data`; may be NULL. It must not call the library.
+/// Ownership: `user_data` must stay valid until `release` is called. After an error the caller still owns `user_data`,
+/// and `release` is not called. The buffer belongs to the library, and is valid only during the call.
+/// Threads: one at a time per config.
+/// Errors: INVALID_ARGUMENT for NULL.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_set_secret_callback(
+    config: Option<&mut ConfigHandle>,
+    callback: SecretCallback,
+    user_data: *mut c_void,
+    release: ReleaseCallback,
+) -> Option<Box<ErrorHandle>> {
+    guard(|| {
+        let config = lent(config, "config")?;
+        let callback = lent(callback, "callback")?;
+        let user_data = Arc::new(UserData {
+            pointer: user_data,
+            release,
+        });
+        config.builder.client_secret_from(move || {
+            let mut buffer = vec![0_u8; SECRET_CAPACITY];
+            let written = callback(
+                buffer.as_mut_ptr().cast(),
+                SECRET_CAPACITY,
+                user_data.pointer,
+            );
+            let length = usize::try_from(written).ok();
+            let secret = length.and_then(|length| buffer.get(..length));
+            let secret = secret.ok_or_else(|| format!("it has returned {written}"))?;
+            let secret = String::from_utf8(secret.to_vec());
+            secret.map_err(|_| "what it has written is not UTF-8".into())
+        });
+        Ok(())
+    })
+}
+
 /// Returns the clients that share the request budget of these settings, and their request rates. Sends nothing to the
 /// service.
 ///
@@ -141,6 +201,32 @@ pub extern "C" fn talentdata_config_budget(
         let settings = ConfigHandle::or_default(config)?.config()?;
         RecordHandle::of(&settings.budget_state()?)
     })
+}
+
+/// Checks the settings and what a client with them can reach: names, connections, certificates, the clock, the credentials,
+/// the permissions, the request budget and directories. Sends at most five requests, and shows no secret. A failed check is
+/// no error of this function.
+///
+/// @param config the settings, or NULL for the settings of the environment
+/// @param diagnosis_out the findings, a JSON object: `healthy`, `settings` and `checks`, each of which has `name`, `status`
+/// (ok, failed or not_tried), `message` with cause and way out, and `kind`, the kind of the error
+/// Ownership: the caller frees `*diagnosis_out` with talentdata_record_free.
+/// Threads: any; no other thread may change `config` during the call; waits for the service.
+/// Errors: INVALID_ARGUMENT for NULL; INTERNAL if the system refuses to start threads.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn talentdata_config_doctor(
+    config: Option<&ConfigHandle>,
+    diagnosis_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
+) -> Option<Box<ErrorHandle>> {
+    get(
+        (Some(&()), "config"),
+        (diagnosis_out, "diagnosis_out"),
+        |()| {
+            let builder = ConfigHandle::or_default(config)?;
+            RecordHandle::of(&blocking::diagnose(&builder, block_signals)?)
+        },
+    )
 }
 
 /// Frees settings. NULL does nothing. Clients that were created from them continue to work.

@@ -4,10 +4,11 @@
 use crate::arguments::{ListArguments, arguments, job_options, read};
 use crate::errors::{CallResult, invalid};
 use crate::record::{RecordText, json};
-use crate::waiting::{leave, run};
+use crate::waiting::{PythonCall, leave, run};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use talentdata_columns::arrow::TableSchema;
 use talentdata_columns::internal::SchemaMemory;
@@ -161,13 +162,15 @@ impl BaseClient {
             match SETTINGS.iter().find(|setting| setting.name == name) {
                 // `None` does not change a setting.
                 Some(_) if value.is_none() => {}
-                Some(setting) => drop(settings.set(setting.name, value_of(setting, &value)?)),
+                Some(setting) => set(&mut settings, setting, &value)?,
                 None if name == "_origin" => {}
                 None => refuse(format!("has no option {name}; its options are"))?,
             }
         }
+        // A function for the secret is called, or a command is run, which takes its time.
+        let config = class.py().detach(|| settings.config())?;
         let shared = SharedClient {
-            config: settings.config()?,
+            config,
             awaited: class.getattr("_awaited")?.is_truthy()?,
             origin: origin.map(|origin| Arc::clone(&origin.shared)),
             closed: Stop::default(),
@@ -262,6 +265,11 @@ impl BaseClient {
         })
     }
 
+    /// Checks what a client with these settings can reach.
+    fn _doctor(&self, py: Python<'_>) -> CallResult<Py<PyAny>> {
+        Ok(diagnose(py, self.settings.clone(), self.shared.awaited)?)
+    }
+
     /// Returns the state of the budget of these settings.
     fn _budget(&self, py: Python<'_>) -> CallResult<RecordText> {
         Ok(py.detach(|| json(&self.shared.config.budget_state()?))?)
@@ -283,9 +291,73 @@ impl BaseClient {
     }
 }
 
+/// Checks what a client with these settings can reach.
+fn diagnose(py: Python<'_>, settings: Builder, awaited: bool) -> CallResult<Py<PyAny>> {
+    Ok(run(py, awaited, async move {
+        json(&settings.diagnose().await)
+    })?)
+}
+
+/// Checks what a client with the given settings can reach. The settings may be wrong.
+#[pyfunction]
+#[pyo3(name = "diagnose", signature = (**named))]
+pub(crate) fn diagnose_settings(
+    py: Python<'_>,
+    named: Option<&Bound<'_, PyDict>>,
+) -> CallResult<Py<PyAny>> {
+    let mut settings = Builder::default();
+    for (name, value) in named.into_iter().flatten() {
+        let name = name.extract::<String>()?;
+        match SETTINGS.iter().find(|setting| setting.name == name) {
+            Some(_) if value.is_none() => {}
+            Some(setting) => set(&mut settings, setting, &value)?,
+            None => {
+                let message = format!("doctor() has no option {name}");
+                return Err(PyTypeError::new_err(message).into());
+            }
+        }
+    }
+    diagnose(py, settings, false)
+}
+
 #[expect(clippy::panic, reason = "the defect itself")]
 fn defect() -> Result<RecordText> {
     std::panic::panic_any("a defect on purpose")
+}
+
+/// Sets a setting. The secret may be a function that returns it.
+fn set(settings: &mut Builder, setting: &Setting, value: &Bound<'_, PyAny>) -> CallResult<()> {
+    if matches!(setting.kind, SettingKind::Secret) && value.is_callable() {
+        let function = value.clone().unbind();
+        settings.client_secret_from(move || ask(&function));
+    } else {
+        settings.set(setting.name, value_of(setting, value)?);
+    }
+    Ok(())
+}
+
+/// Calls the function for the secret. A value of the wrong type may be a secret, and is not shown.
+fn ask(function: &Py<PyAny>) -> std::result::Result<String, String> {
+    let Some(_call) = PythonCall::begin() else {
+        return Err("Python is ending".into());
+    };
+    let asked = Python::try_attach(|py| {
+        let raised = |error: PyErr| {
+            error
+                .value(py)
+                .repr()
+                .map_or_else(|_| error.to_string(), |it| it.to_string())
+        };
+        let value = function.bind(py).call0().map_err(raised)?;
+        let wrong = || format!("it has returned no str ({})", class_of(&value));
+        value.extract::<String>().map_err(|_: PyErr| wrong())
+    });
+    asked.unwrap_or_else(|| Err("Python is ending".into()))
+}
+
+fn class_of(value: &Bound<'_, PyAny>) -> String {
+    let name = value.get_type().name();
+    name.map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
 /// Reads the value of a setting. A value of the wrong type may be a secret, and is not shown.
@@ -295,6 +367,14 @@ fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> CallResult<String> {
             value.extract::<f64>().map(|number| number.to_string())
         }
         SettingKind::Boolean(_) => value.extract::<bool>().map(|truth| truth.to_string()),
+        // A path that is not UTF-8 is refused like the same value in the environment.
+        SettingKind::Command => value.extract::<String>().or_else(|_: PyErr| {
+            let words = value.extract::<Vec<String>>()?;
+            Ok(serde_json::Value::from(words).to_string())
+        }),
+        SettingKind::File => value
+            .extract::<PathBuf>()
+            .map(|path| path.to_string_lossy().into_owned()),
         _ => value.extract::<String>(),
     };
     let class = value.get_type().name()?.to_string();

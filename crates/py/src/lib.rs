@@ -34,7 +34,7 @@ mod _talentdata {
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_export]
-    use crate::client::BaseClient;
+    use crate::client::{BaseClient, diagnose_settings};
     #[pymodule_export]
     use crate::interrupt::Interrupts;
     #[pymodule_export]

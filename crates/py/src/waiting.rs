@@ -367,11 +367,11 @@ static EXITING: AtomicBool = AtomicBool::new(false);
 
 /// A call of Python by a thread of the runtime. A thread that waits for the interpreter while it shuts down is killed
 /// by Python 3.11 in the middle of our code, which ends the process.
-struct PythonCall(());
+pub(crate) struct PythonCall(());
 
 impl PythonCall {
     /// Begins a call; `None` if the interpreter is shutting down, because then nothing waits for the call.
-    fn begin() -> Option<Self> {
+    pub(crate) fn begin() -> Option<Self> {
         CALLS.fetch_add(1, Ordering::SeqCst);
         let call = PythonCall(());
         (!is_exiting()).then_some(call)

@@ -18,6 +18,12 @@
  */
 #define TALENTDATA_LIMIT_OF_SERVICE UINT64_MAX
 
+/**
+ * Writes the client secret into `secret_out`, without a final zero. Returns its length in bytes, or -1 if there is no
+ * secret. `user_data` is the pointer given to talentdata_config_set_secret_callback.
+ */
+typedef int64_t (*talentdata_secret_callback)(char *secret_out, size_t capacity, void *user_data);
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -92,6 +98,33 @@ talentdata_error *talentdata_config_set_log(talentdata_config *config,
                                             talentdata_release_callback release);
 
 /**
+ * Sets a callback that returns the client secret, in place of the setting client_secret.
+ *
+ * It is called by each function that checks these settings, such as talentdata_client_new, on the calling thread, and
+ * again when the service refuses the secret, on a thread of the library, where it has 10 s. So a secret can be replaced
+ * while a client exists. Clients of the same settings may call it at the same time. It must not use the library, and must
+ * not leave by longjmp, pthread_exit or a C++ exception.
+ *
+ * `release` is called exactly once, with `user_data`, after these settings and every client that was created from them
+ * are freed, or after the callback was replaced and no client uses it any more. It is not called if the process exits
+ * first.
+ *
+ * @param config the settings to change
+ * @param callback the function that returns the secret
+ * @param user_data the pointer that both callbacks receive; may be NULL
+ * @param release the function that releases `user_data`; may be NULL. It must not call the library.
+ * Ownership: `user_data` must stay valid until `release` is called. After an error the caller still owns `user_data`,
+ * and `release` is not called. The buffer belongs to the library, and is valid only during the call.
+ * Threads: one at a time per config.
+ * Errors: INVALID_ARGUMENT for NULL.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_set_secret_callback(talentdata_config *config,
+                                                        talentdata_secret_callback callback,
+                                                        void *user_data,
+                                                        talentdata_release_callback release);
+
+/**
  * Returns the clients that share the request budget of these settings, and their request rates. Sends nothing to the
  * service.
  *
@@ -104,6 +137,22 @@ talentdata_error *talentdata_config_set_log(talentdata_config *config,
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_config_budget(const talentdata_config *config,
                                            talentdata_record **state_out);
+
+/**
+ * Checks the settings and what a client with them can reach: names, connections, certificates, the clock, the credentials,
+ * the permissions, the request budget and directories. Sends at most five requests, and shows no secret. A failed check is
+ * no error of this function.
+ *
+ * @param config the settings, or NULL for the settings of the environment
+ * @param diagnosis_out the findings, a JSON object: `healthy`, `settings` and `checks`, each of which has `name`, `status`
+ * (ok, failed or not_tried), `message` with cause and way out, and `kind`, the kind of the error
+ * Ownership: the caller frees `*diagnosis_out` with talentdata_record_free.
+ * Threads: any; no other thread may change `config` during the call; waits for the service.
+ * Errors: INVALID_ARGUMENT for NULL; INTERNAL if the system refuses to start threads.
+ */
+TALENTDATA_NODISCARD
+talentdata_error *talentdata_config_doctor(const talentdata_config *config,
+                                           talentdata_record **diagnosis_out);
 
 /**
  * Frees settings. NULL does nothing. Clients that were created from them continue to work.

@@ -45,7 +45,7 @@ typedef void (*talentdata_log_callback)(talentdata_log_level level,
                                         void *user_data);
 
 /**
- * Releases the `user_data` of talentdata_config_set_log. Called once, after the last call of the log callback.
+ * Releases the `user_data` of a callback. Called once, after the last call of that callback.
  */
 typedef void (*talentdata_release_callback)(void *user_data);
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod answers;
+mod doctor;
 mod endings;
 #[cfg(target_os = "linux")]
 mod memory;

@@ -1,5 +1,6 @@
 //! The options of a budget: its company, its store, and the share that a client may use.
 
+use crate::tls::TlsFiles;
 use std::fmt;
 use url::Url;
 
@@ -19,6 +20,8 @@ pub(crate) struct BudgetOptions {
     pub(crate) paced: bool,
     /// The behaviour of the client while the budget cannot be reached.
     pub(crate) on_unreachable: OnUnreachable,
+    /// The certificates for a server.
+    pub(crate) tls: TlsFiles,
 }
 
 /// The place of the budget, which decides who shares it.

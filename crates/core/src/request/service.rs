@@ -8,7 +8,7 @@ use super::page_size::Smaller;
 use super::queue::{AdmissionQueue, Permit};
 use super::retry::{Deadline, RetryState};
 use super::sentence::without_tokens;
-use super::transport::{Response, Transport};
+use super::transport::{Response, Seen, Transport};
 use crate::arguments::Arguments;
 use crate::budget::BudgetStats;
 use crate::budget::{Endpoint, PriorityClass};
@@ -20,7 +20,7 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AG
 use http::{HeaderValue, Request};
 use http_body_util::Full;
 use std::sync::Arc;
-use talentdata_types::{CREATE_TOKEN, Method, TokenRequest, TokenUse};
+use talentdata_types::{CREATE_TOKEN, Method, Secret, TokenRequest, TokenUse};
 use url::Url;
 
 /// The client's name in the header `User-Agent`.
@@ -52,6 +52,17 @@ impl Service {
             memory: PageMemory::new(PAGE_MEMORY_BYTES),
             config,
         })
+    }
+
+    /// Opens a connection to the service, and closes it again. Returns the steps that have succeeded.
+    pub(crate) async fn examine(&self) -> (Seen, Result<()>) {
+        let service = self.config.base_url.to_string();
+        self.transport.examine(&service).await
+    }
+
+    /// Returns the address of the proxy, if connections go through one.
+    pub(crate) fn proxy(&self) -> Option<String> {
+        self.transport.proxy()
     }
 
     /// Returns the state of the request budget that the client shares with others.
@@ -240,8 +251,9 @@ impl Service {
     /// Returns a scrubber that knows the secrets of a request with this token.
     fn scrubber(&self, token: Option<&Token>) -> Scrubber {
         let client_secret = self.config.client_secret.as_ref();
+        let known = client_secret.map_or_else(Vec::new, |it| it.known());
         let token_secret = token.map(|token| &token.issued.secret);
-        Scrubber::new(client_secret.into_iter().chain(token_secret))
+        Scrubber::new(known.iter().chain(token_secret))
     }
 
     /// Sends one request and reads its response. An error is fit to be shown.
@@ -341,16 +353,47 @@ impl Service {
         error.with_message(format!("the service redirects to {why}"))
     }
 
-    /// Requests a token once, in place of the call that needs it.
+    /// Requests a token, in place of the call that needs it. If the service refuses the secret, and its source has
+    /// another one by now, it is requested once more.
     async fn fetch_token(
         &self,
         state: &mut RetryState<'_>,
         deadline: &mut Deadline,
     ) -> Result<Token> {
-        let (client_id, client_secret) = self.config.require_credentials()?;
+        let (_, credential) = self.config.credentials()?;
+        let secret = credential.current();
+        let refusal = match self.request_token(&secret, state, deadline).await {
+            Err(error) if error.kind() == ErrorKind::Auth => error,
+            outcome => return outcome,
+        };
+        match credential.renewed(&secret).await {
+            Ok(Some(secret)) => {
+                tracing::info!("the service refused the client secret; trying the new one");
+                self.request_token(&secret, state, deadline).await
+            }
+            Ok(None) => Err(refusal),
+            Err(unread) => {
+                let message = format!(
+                    "{}; the secret could not be read again: {}",
+                    refusal.message(),
+                    unread.message()
+                );
+                Err(refusal.with_message(message).sanitize(&self.scrubber(None)))
+            }
+        }
+    }
+
+    /// Requests a token once.
+    async fn request_token(
+        &self,
+        secret: &Secret,
+        state: &mut RetryState<'_>,
+        deadline: &mut Deadline,
+    ) -> Result<Token> {
+        let (client_id, _) = self.config.credentials()?;
         let request = TokenRequest {
             client_id: client_id.to_owned(),
-            client_secret: client_secret.clone(),
+            client_secret: secret.clone(),
         };
         let mut call = Call::new(CREATE_TOKEN, Arguments::default().with_body(request)?)?;
         let (class, queue) = (PriorityClass::Single, &self.queue);

@@ -15,10 +15,14 @@ use crate::request::queue::Permit;
 use crate::request::retry::Deadline;
 use crate::settings::Config;
 use bytes::{Bytes, BytesMut};
+use connect::Route;
+pub(crate) use connect::Seen;
 use decode::Decoder;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
+use proxy::ProxyAddress;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// The largest body of an error or of a small response, decompressed, in bytes.
@@ -34,8 +38,7 @@ pub(crate) struct Transport {
     attempt: Duration,
     idle: Duration,
     timeout: Duration,
-    /// The service as errors name it, with the proxy of its connections.
-    host: String,
+    route: Arc<Route>,
 }
 
 /// A response of the service.
@@ -64,14 +67,29 @@ struct Limit {
 
 impl Transport {
     pub(crate) fn new(config: &Config) -> Result<Self> {
-        let (http, host) = client::build(config)?;
+        let (http, route) = client::build(config)?;
         Ok(Transport {
             http,
             attempt: config.attempt_timeout,
             idle: config.idle_timeout,
             timeout: config.timeout,
-            host,
+            route,
         })
+    }
+
+    /// Opens a connection to the service, and closes it again. Returns the steps that have succeeded.
+    pub(crate) async fn examine(&self, service: &str) -> (Seen, Result<()>) {
+        let mut seen = Seen::default();
+        let Ok(service) = service.parse() else {
+            return (seen, Err(Error::config("base_url cannot be used")));
+        };
+        let opened = self.route.open(&service, &mut seen).await;
+        (seen, opened.map(drop))
+    }
+
+    /// Returns the address of the proxy, if connections go through one.
+    pub(crate) fn proxy(&self) -> Option<String> {
+        self.route.proxy.as_ref().map(ProxyAddress::shown)
     }
 
     /// Sends one request and reads its response, regardless of the status, within the time of the call. A page waits
@@ -92,7 +110,7 @@ impl Transport {
                 if executed.as_ref().is_err_and(|error| error.is_connect()) {
                     permit.outcome = Some(RequestOutcome::Unsent);
                 }
-                executed.map_err(|error| failure::of(&self.host, &error))
+                executed.map_err(|error| failure::of(&self.route, &error))
             };
             let doing = "waiting for the first byte of the response from";
             let response = self.within(limit, doing, executed).await??;
@@ -166,7 +184,7 @@ impl Transport {
         let not_encoded = |error| {
             let coding = headers.get("content-encoding");
             let coding = coding.and_then(|it| it.to_str().ok());
-            failure::of_coding(&self.host, coding.unwrap_or_default(), &error)
+            failure::of_coding(&self.route.host, coding.unwrap_or_default(), &error)
         };
         loop {
             let piece = match self.piece(&mut incoming, limit).await {
@@ -216,7 +234,7 @@ impl Transport {
             let frame = if pause < limit.until {
                 let frame = tokio::time::timeout_at(clock::instant(pause), frame).await;
                 frame.map_err(|_| {
-                    let (host, idle) = (&self.host, self.idle.as_secs_f64());
+                    let (host, idle) = (&self.route.host, self.idle.as_secs_f64());
                     let message = format!(
                         "the response of {host} paused for longer than {idle} s (idle_timeout)"
                     );
@@ -226,7 +244,7 @@ impl Transport {
                 self.within(limit, "reading the response of", frame).await?
             };
             let Some(frame) = frame else { return Ok(None) };
-            let frame = frame.map_err(|error| failure::of(&self.host, &error))?;
+            let frame = frame.map_err(|error| failure::of(&self.route, &error))?;
             // Trailers are not needed.
             if let Ok(piece) = frame.into_data() {
                 return Ok(Some(piece));
@@ -244,7 +262,7 @@ impl Transport {
         let done = tokio::time::timeout_at(clock::instant(limit.until), step).await;
         done.map_err(|_| {
             let Limit { setting, value, .. } = limit;
-            let (host, value) = (&self.host, value.as_secs_f64());
+            let (host, value) = (&self.route.host, value.as_secs_f64());
             let message = format!("timed out {doing} {host}: {setting} is {value} s");
             Error::of(ATTEMPT_TIMEOUT, message)
         })

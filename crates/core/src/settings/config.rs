@@ -4,11 +4,13 @@
 use crate::error::Result;
 use crate::budget::BudgetStore;
 use crate::settings::{
-    BaseUrl, Builder, ListPolicies, SettingValues, Proxy, ErrorBodies, OnUnreachable,
-    Priority, TokenCache,
+    BaseUrl, Builder, Credential, ListPolicies, SettingValues, Proxy, ErrorBodies,
+    OnUnreachable, Priority, TokenCache,
 };
-use std::time::Duration;
+use std::path::PathBuf;
 use talentdata_types::Secret;
+use std::time::Duration;
+use std::sync::Arc;
 /// Checked settings; a [`Builder`] makes them.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -16,8 +18,6 @@ pub struct Config {
     pub(crate) base_url: BaseUrl,
     /// The client ID.
     pub(crate) client_id: Option<String>,
-    /// The client secret.
-    pub(crate) client_secret: Option<Secret>,
     /// The name under which client IDs of one company share the request budget.
     pub(crate) company: Option<String>,
     /// The key of the digests that the option hash puts in the place of values.
@@ -58,14 +58,21 @@ pub struct Config {
     pub(crate) token_cache: TokenCache,
     /// The proxy to connect through: a URL such as http://proxy.example:3128, or none.
     pub(crate) proxy: Proxy,
+    /// A PEM file with root certificates to trust in addition to those of the system, such as a company's own.
+    pub(crate) ca_file: Option<PathBuf>,
+    /// A PEM file with the certificate that this client presents (mutual TLS), followed by those of its issuers.
+    pub(crate) client_cert: Option<PathBuf>,
+    /// A PEM file with the private key of client_cert, not encrypted, which only this user can read.
+    pub(crate) client_key: Option<PathBuf>,
+    /// The client secret, wherever it comes from.
+    pub(crate) client_secret: Option<Arc<Credential>>,
 }
 impl Config {
     /// Checks each value.
     pub(crate) fn read(values: &SettingValues) -> Result<Self> {
         Ok(Config {
             base_url: values.base_url("base_url")?,
-            client_id: values.text("client_id")?,
-            client_secret: values.secret("client_secret")?,
+            client_id: values.client_id("client_id")?,
             company: values.text("company")?,
             hash_key: values.secret("hash_key")?,
             lists: values.list_policies("lists")?,
@@ -86,6 +93,10 @@ impl Config {
             priority: values.choice("priority")?,
             token_cache: values.choice("token_cache")?,
             proxy: values.proxy("proxy")?,
+            ca_file: values.file("ca_file")?,
+            client_cert: values.file("client_cert")?,
+            client_key: values.file("client_key")?,
+            client_secret: values.credential(),
         })
     }
 }
@@ -99,9 +110,17 @@ impl Builder {
     pub fn client_id(&mut self, value: impl ToString) -> &mut Self {
         self.set("client_id", value)
     }
-    /// Sets the client secret. No error and no log message contains it, but copies of it stay in the memory of the process.
+    /// Sets the client secret. No error and no log message contains it, but copies of it stay in the memory of the process. Set this, client_secret_file or credential_command.
     pub fn client_secret(&mut self, value: impl ToString) -> &mut Self {
         self.set("client_secret", value)
+    }
+    /// Sets a file that contains nothing but the client secret, which only this user can read. It is read again when the service refuses the secret, so a secret can be replaced while a client exists. On the command line, - is standard input.
+    pub fn client_secret_file(&mut self, value: impl ToString) -> &mut Self {
+        self.set("client_secret_file", value)
+    }
+    /// Sets a program with its arguments that prints the client secret, or a JSON object with client_id and client_secret. It is run when a client is made, and again when the service refuses the secret. It has 10 s, and reads nothing. There is no shell: spaces separate the arguments, and quotes keep spaces in them. A list of strings works as well.
+    pub fn credential_command(&mut self, value: impl ToString) -> &mut Self {
+        self.set("credential_command", value)
     }
     /// Sets the name under which client IDs of one company share the request budget. The service limits a company, so give all its client IDs the same name. By default each client ID has a budget of its own.
     pub fn company(&mut self, value: impl ToString) -> &mut Self {
@@ -186,5 +205,17 @@ impl Builder {
     /// Sets the proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.
     pub fn proxy(&mut self, value: impl ToString) -> &mut Self {
         self.set("proxy", value)
+    }
+    /// Sets a PEM file with root certificates to trust in addition to those of the system, such as a company's own. They hold for the service, for a proxy with TLS, and for a budget at a rediss URL.
+    pub fn ca_file(&mut self, value: impl ToString) -> &mut Self {
+        self.set("ca_file", value)
+    }
+    /// Sets a PEM file with the certificate that this client presents (mutual TLS), followed by those of its issuers. It is presented to the service, to a proxy with TLS, and to a budget at a rediss URL, where they ask for one. It needs client_key.
+    pub fn client_cert(&mut self, value: impl ToString) -> &mut Self {
+        self.set("client_cert", value)
+    }
+    /// Sets a PEM file with the private key of client_cert, not encrypted, which only this user can read. It may be the same file as client_cert.
+    pub fn client_key(&mut self, value: impl ToString) -> &mut Self {
+        self.set("client_key", value)
     }
 }

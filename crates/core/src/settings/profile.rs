@@ -5,18 +5,14 @@
 use super::table::{ENVIRONMENT, PROFILE, SETTINGS, SettingKind};
 use super::values::unknown;
 use crate::error::{Error, Result};
+use crate::private_file::read_private;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use talentdata_types::Secret;
 use toml::{Table, Value};
 
 /// The section that is read if none is named.
 const DEFAULT: &str = "default";
-
-/// Limits the size of a settings file, in bytes.
-const LARGEST: u64 = 1024 * 1024;
 
 /// Reads a section of the profile file. Returns nothing if there is no file and no section was named. A file that cannot
 /// be read, or that belongs to others, is an error only if it is needed.
@@ -82,6 +78,9 @@ fn entry(name: String, value: Value) -> Result<(String, Secret)> {
             serde_json::to_string(&lists).unwrap_or_default()
         }
         Value::String(text) => text,
+        Value::Array(_) if matches!(setting.kind, SettingKind::Command) => {
+            serde_json::to_string(&value).unwrap_or_default()
+        }
         Value::Integer(_) | Value::Float(_) | Value::Boolean(_) if !is_text => value.to_string(),
         _ => return Err(Error::config(setting.wrong_type_message(value.type_str()))),
     };
@@ -101,119 +100,4 @@ fn path(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
         .map(PathBuf::from)
         .or_else(|| Some(PathBuf::from(environment("HOME")?).join(".config")))?;
     Some(directory.join("talentdata").join("profiles.toml"))
-}
-
-/// Reads a secret from a file that contains nothing else. A final line break is dropped.
-///
-/// # Errors
-/// `Config` if the file cannot be read or other users can read it.
-pub fn read_secret_file(path: &Path) -> Result<Secret> {
-    if path.try_exists().is_ok_and(|exists| !exists) {
-        return Err(Error::config(
-            "there is no file for the secret; what was given is not shown, in case it is the secret itself",
-        ));
-    }
-    let text = read_private(path)?;
-    Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
-}
-
-/// Reads text as editors and shells save it: UTF-8, with an optional byte order mark, which is dropped.
-///
-/// # Errors
-/// `Config` for other text. `shown` names its source.
-pub fn read_text(bytes: Vec<u8>, shown: &str) -> Result<String> {
-    // PowerShell before version 6 redirects the output of a command to a file as UTF-16.
-    if matches!(bytes[..], [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) || bytes.contains(&0) {
-        return Err(Error::config(format!(
-            "cannot read {shown}: it is UTF-16 or binary; save it as UTF-8"
-        )));
-    }
-    let text = String::from_utf8(bytes);
-    let text = text.map_err(|_| {
-        Error::config(format!(
-            "cannot read {shown}: it is not UTF-8; save it as UTF-8"
-        ))
-    })?;
-    // Windows editors write a byte order mark at the beginning of files.
-    Ok(text
-        .strip_prefix('\u{feff}')
-        .map_or(text.clone(), str::to_owned))
-}
-
-fn read_private(path: &Path) -> Result<String> {
-    let shown = path.display();
-    let failed = |error: std::io::Error| Error::config(format!("cannot read {shown}: {error}"));
-    let file = File::open(path).map_err(failed)?;
-    let facts = file.metadata().map_err(failed)?;
-    if facts.is_dir() {
-        return Err(Error::config(format!(
-            "cannot read {shown}: it is a directory"
-        )));
-    }
-    // Anything else, for example the pipe of the shell's <(command), is private to its creator.
-    if facts.is_file() {
-        check_private(path, &file, &facts)?;
-    }
-    let mut bytes = Vec::new();
-    file.take(LARGEST + 1)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(Error::config(format!(
-            "cannot read {shown}: it is larger than 1 MiB"
-        )));
-    }
-    read_text(bytes, &shown.to_string())
-}
-
-#[cfg(unix)]
-fn check_private(path: &Path, file: &File, facts: &std::fs::Metadata) -> Result<()> {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    // On a read-only mount, whoever mounted it has decided who may read it. Kubernetes and Docker mount the secrets of
-    // a container this way.
-    let mount = rustix::fs::fstatvfs(file);
-    if mount.is_ok_and(|mount| mount.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY)) {
-        return Ok(());
-    }
-    check_mode(
-        path,
-        (facts.uid(), rustix::process::geteuid().as_raw()),
-        facts.permissions().mode() & 0o777,
-    )
-}
-
-/// Checks the owner and the mode of a file on a writable file system.
-#[cfg(unix)]
-pub(super) fn check_mode(path: &Path, (owner, user): (u32, u32), mode: u32) -> Result<()> {
-    check_owner(path, owner, user)?;
-    let shown = path.display();
-    // If the administrator owns the file and this user cannot change it, the administrator decides who may read it.
-    let (open, advice) = if owner == user {
-        (0o077, format!("run: chmod 600 '{shown}'"))
-    } else {
-        (0o002, "ask the administrator to change that".to_owned())
-    };
-    if mode & open == 0 {
-        return Ok(());
-    }
-    Err(Error::config(format!(
-        "{shown} may hold a secret and other users can reach it (mode {mode:04o}); {advice}"
-    )))
-}
-
-/// Checks that the owner, who can choose where the secret is sent, is the user or the administrator.
-#[cfg(unix)]
-pub(super) fn check_owner(path: &Path, owner: u32, user: u32) -> Result<()> {
-    if owner == user || owner == 0 {
-        return Ok(());
-    }
-    let shown = path.display();
-    Err(Error::config(format!(
-        "{shown} belongs to another user (user ID {owner}); run: chown {user} '{shown}'"
-    )))
-}
-
-#[cfg(not(unix))]
-fn check_private(_: &Path, _: &File, _: &std::fs::Metadata) -> Result<()> {
-    Ok(())
 }

@@ -10,7 +10,8 @@
 //! `Client`, and a setter in Rust.
 
 use SettingKind::{
-    BaseUrl, Boolean, Budget, Choice, Duration, Integer, ListPolicies, Number, Proxy, Secret, Text,
+    BaseUrl, Boolean, Budget, Choice, Command, Duration, File, Integer, ListPolicies, Number,
+    Proxy, Secret, Text,
 };
 
 /// A setting of a client.
@@ -33,8 +34,12 @@ pub enum SettingKind {
     BaseUrl,
     /// Any text that can be sent: as whom the service is called.
     Text,
-    /// Any text that can be sent, but is never shown. On the command line it comes from a file.
+    /// Any text that can be sent, but is never shown. There is no flag for it.
     Secret,
+    /// A program with its arguments.
+    Command,
+    /// The path of a file, which is read when a client is made.
+    File,
     /// The URL of a proxy, or `none`.
     Proxy,
     /// The place of the request budget: `process`, `host`, or the URL of a Redis or Valkey server.
@@ -86,6 +91,9 @@ pub const PROFILE: &str = "profile";
 /// The name of the setting that decides whether anything but explicit values counts.
 pub const ENVIRONMENT: &str = "environment";
 
+/// The settings that hold the secret or lead to it, of which one is set.
+pub const SECRET_SOURCES: [&str; 3] = ["client_secret", "client_secret_file", "credential_command"];
+
 /// The name of the setting that allows plain http on another machine.
 const INSECURE_HTTP: &str = "insecure_http";
 
@@ -107,7 +115,19 @@ pub const SETTINGS: &[Setting] = &[
         name: "client_secret",
         kind: Secret,
         what: "the client secret",
-        note: "No error and no log message contains it, but copies of it stay in the memory of the process.",
+        note: "No error and no log message contains it, but copies of it stay in the memory of the process. Set this, client_secret_file or credential_command.",
+    },
+    Setting {
+        name: "client_secret_file",
+        kind: File,
+        what: "a file that contains nothing but the client secret, which only this user can read",
+        note: "It is read again when the service refuses the secret, so a secret can be replaced while a client exists. On the command line, - is standard input.",
+    },
+    Setting {
+        name: "credential_command",
+        kind: Command,
+        what: "a program with its arguments that prints the client secret, or a JSON object with client_id and client_secret",
+        note: "It is run when a client is made, and again when the service refuses the secret. It has 10 s, and reads nothing. There is no shell: spaces separate the arguments, and quotes keep spaces in them. A list of strings works as well.",
     },
     Setting {
         name: "company",
@@ -235,6 +255,24 @@ pub const SETTINGS: &[Setting] = &[
         what: "the proxy to connect through: a URL such as http://proxy.example:3128, or none",
         note: "Where none is set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.",
     },
+    Setting {
+        name: "ca_file",
+        kind: File,
+        what: "a PEM file with root certificates to trust in addition to those of the system, such as a company's own",
+        note: "They hold for the service, for a proxy with TLS, and for a budget at a rediss URL.",
+    },
+    Setting {
+        name: "client_cert",
+        kind: File,
+        what: "a PEM file with the certificate that this client presents (mutual TLS), followed by those of its issuers",
+        note: "It is presented to the service, to a proxy with TLS, and to a budget at a rediss URL, where they ask for one. It needs client_key.",
+    },
+    Setting {
+        name: "client_key",
+        kind: File,
+        what: "a PEM file with the private key of client_cert, not encrypted, which only this user can read",
+        note: "It may be the same file as client_cert.",
+    },
 ];
 
 impl Setting {
@@ -243,19 +281,19 @@ impl Setting {
         format!("TALENTDATA_{}", self.name.to_uppercase())
     }
 
-    /// Its flag on the command line, without dashes. Other users can read arguments, so a secret comes from a file.
-    pub fn flag(&self) -> String {
-        let flag = self.name.replace('_', "-");
+    /// Its flag on the command line, without dashes. Other users can read arguments, so there is none for a secret.
+    pub fn flag(&self) -> Option<String> {
         match self.kind {
-            Secret => flag + "-file",
-            _ => flag,
+            Secret if SECRET_SOURCES.contains(&self.name) => None,
+            Secret => Some(format!("{}-file", self.name.replace('_', "-"))),
+            _ => Some(self.name.replace('_', "-")),
         }
     }
 
     /// Returns the subject of the setting.
     pub fn scope(&self) -> Scope {
         match self.kind {
-            BaseUrl | Text | Secret | ListPolicies => Scope::Service,
+            BaseUrl | Text | Secret | Command | File | ListPolicies => Scope::Service,
             _ if matches!(self.name, ENVIRONMENT | INSECURE_HTTP) => Scope::Service,
             _ => Scope::Calls,
         }
@@ -265,9 +303,8 @@ impl Setting {
     pub fn bounds(&self) -> Option<Bounds> {
         match self.kind {
             Duration(bounds) | Integer(bounds) | Number(bounds) => Some(bounds),
-            BaseUrl | Text | Secret | Proxy | Budget | ListPolicies | Choice(_) | Boolean(_) => {
-                None
-            }
+            BaseUrl | Text | Secret | Command | File | Proxy | Budget | ListPolicies
+            | Choice(_) | Boolean(_) => None,
         }
     }
 
@@ -281,6 +318,8 @@ impl Setting {
             (Choice(names), None) => either(names),
             (Budget, None) => "process, host, or a redis or rediss URL".into(),
             (ListPolicies, None) => "an object of lists, each with fields, drop or hash".into(),
+            (Command, None) => "a program with its arguments".into(),
+            (File, None) => "the path of a file".into(),
             (_, None) => "a string".into(),
         }
     }

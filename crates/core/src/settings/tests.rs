@@ -3,10 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy knows tests by cfg(test) alone")]
 
-use super::profile::{check_mode, check_owner, load, read_secret_file};
+use super::profile::load;
+use super::table::SECRET_SOURCES;
 use super::table::{Bounds, ENVIRONMENT, PROFILE, SETTINGS, Setting, SettingKind};
 use super::{Builder, Config};
 use crate::error::{Error, ErrorKind, Result};
+use crate::private_file::{check_mode, check_owner, read_secret_file};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use talentdata_types::Secret;
@@ -41,7 +43,7 @@ fn config(values: &[(&str, &str)], variables: &[(&str, &str)], line: &str) -> Re
             .map(|(_, value)| (*value).to_owned())
             .or_else(|| (variable == "XDG_CONFIG_HOME").then(home))
     });
-    let config = found.and_then(|found| Config::read(&found));
+    let config = found.and_then(|found| Config::read(&found.with_credential()?));
     let shown = format!("{builder:?} {config:?}");
     assert!(!shown.contains("CANARY"), "{shown}");
     config
@@ -50,8 +52,9 @@ fn config(values: &[(&str, &str)], variables: &[(&str, &str)], line: &str) -> Re
 /// The whole content of a configuration.
 fn content(config: Result<Config>) -> String {
     let config = config.unwrap();
-    let secret = config.client_secret.as_ref().map(|secret| secret.expose());
-    let key = config.hash_key.as_ref().map(|secret| secret.expose());
+    let secret = config.client_secret.as_ref().map(|it| it.current());
+    let secret = secret.as_ref().map(Secret::expose);
+    let key = config.hash_key.as_ref().map(Secret::expose);
     format!("{config:?} {secret:?} {key:?}")
 }
 
@@ -74,6 +77,8 @@ fn good(setting: &Setting) -> [String; 3] {
         }
         SettingKind::Budget => ["a", "b", "c"].map(|one| format!("redis://{one}.example")),
         SettingKind::Choice(names) => [1, 0, names.len() - 1].map(|index| names[index].to_owned()),
+        SettingKind::File => ["a", "b", "c"].map(|one| format!("/{one}.pem")),
+        SettingKind::Command => ["a", "b", "c"].map(|one| format!("echo {one}")),
         SettingKind::Text | SettingKind::Secret => ["a", "b", "c"].map(|one| one.repeat(12)),
     }
 }
@@ -89,7 +94,8 @@ fn toml(setting: &Setting, text: &str) -> String {
 
 #[test]
 fn an_explicit_value_goes_before_the_environment_and_that_before_the_profile() {
-    let selecting = [PROFILE, ENVIRONMENT];
+    // Files with secrets have a test of their own.
+    let selecting = [PROFILE, ENVIRONMENT, SECRET_SOURCES[1]];
     for setting in SETTINGS.iter().filter(|row| !selecting.contains(&row.name)) {
         let name = setting.name;
         let good = good(setting);
@@ -204,7 +210,7 @@ fn a_client_that_was_given_everything_depends_on_nothing_outside() {
         }
         builder
             .found(variable)
-            .and_then(|found| Config::read(&found))
+            .and_then(|found| Config::read(&found.with_credential()?))
     };
     let alone = [&given[..], &[(ENVIRONMENT, "false")]].concat();
     let config = found(&alone, &variable);
@@ -223,7 +229,7 @@ fn a_client_that_was_given_everything_depends_on_nothing_outside() {
     let missing = refused(&alone[3..], &home);
     assert_eq!(
         missing,
-        "base_url, client_id, client_secret are not set, and environment is false; set them"
+        "base_url, client_id, client_secret are not set, and environment is false; set them; to try this without an account, use the sandbox"
     );
 }
 

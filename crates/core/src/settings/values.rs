@@ -1,29 +1,133 @@
 //! The values of the settings, and their checks. Errors name the setting and the fix.
 
 use super::base_url::BaseUrl;
+use super::credential::{Credential, SecretFunction, SecretSource, split};
 use super::lists::ListPolicies;
 use super::not_set;
+use super::plain_text::check_text;
 use super::servers::{Proxy, parse_budget_store};
-use super::table::{Bounds, ENVIRONMENT, PROFILE, SETTINGS, Setting, SettingKind};
+use super::table::{Bounds, ENVIRONMENT, PROFILE, SECRET_SOURCES, SETTINGS, Setting, SettingKind};
 use crate::budget::BudgetStore;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 use talentdata_types::Secret;
 
-/// Limits the bytes of identifiers and secrets. A longer value is surely something else, for example the content of a
-/// file.
-const LONGEST_TEXT: usize = 16 * 1024;
 /// Limits the bytes of a value that an error quotes.
 const LONGEST_QUOTE: usize = 40;
 
 /// One value per setting, as text, from the first source that has one. Any value may be a secret by mistake, so none is
 /// shown. `Config` is read from it, setting by setting.
 #[derive(Debug)]
-pub(crate) struct SettingValues(pub(super) BTreeMap<String, Secret>);
+pub(crate) struct SettingValues {
+    values: BTreeMap<String, (Origin, Secret)>,
+    function: Option<SecretFunction>,
+    credential: Option<Arc<Credential>>,
+}
+
+/// The source of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The program, or a flag.
+    Program,
+    Environment,
+    Profile,
+}
 
 impl SettingValues {
+    /// Returns no values. A function may know the secret.
+    pub(super) fn new(function: Option<SecretFunction>) -> Self {
+        SettingValues {
+            values: BTreeMap::new(),
+            function,
+            credential: None,
+        }
+    }
+
+    /// Adds the values of a source. Those of an earlier source take precedence. Of the settings for the secret, an
+    /// earlier source decides which one applies.
+    pub(super) fn add(
+        &mut self,
+        origin: Origin,
+        values: impl IntoIterator<Item = (String, Secret)>,
+    ) {
+        let knows_secret = self.knows_secret();
+        for (name, value) in values {
+            let is_decided = knows_secret && SECRET_SOURCES.contains(&&*name);
+            if !is_decided || origin == Origin::Program {
+                self.values.entry(name).or_insert((origin, value));
+            }
+        }
+    }
+
+    /// Returns whether a source has the secret.
+    fn knows_secret(&self) -> bool {
+        let mut sources = SECRET_SOURCES.iter();
+        self.function.is_some() || sources.any(|name| self.has(name))
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+
+    /// Returns a value and its source; `None` if the default applies.
+    pub(super) fn origin(&self, name: &str) -> Option<(Origin, &str)> {
+        let value = self.values.get(name);
+        value.map(|(origin, text)| (*origin, text.expose()))
+    }
+
+    /// Reads the secret from its source, if a service can be reached with it.
+    ///
+    /// # Errors
+    /// `Config`, naming the setting.
+    pub(super) fn with_credential(mut self) -> Result<Self> {
+        let [given, file, command] = SECRET_SOURCES;
+        let set = SECRET_SOURCES.into_iter().filter(|name| self.has(name));
+        let mut set: Vec<&str> = set.collect();
+        set.extend(
+            self.function
+                .as_ref()
+                .map(|_| "a function for client_secret"),
+        );
+        if let [one, other, ..] = set[..] {
+            let message = format!("{one} and {other} are both set; leave out one of them");
+            return Err(Error::config(message));
+        }
+        let words = |text: String| {
+            let words = split(&text).ok_or_else(|| {
+                let message = format!("{command} must be a program with its arguments, with a quote at both ends of an argument with spaces, or a list of strings");
+                Error::config(message)
+            });
+            words.map(SecretSource::Command)
+        };
+        let source = match (self.secret(given)?, self.file(file)?, self.text(command)?) {
+            (Some(secret), ..) => Some(SecretSource::Given(secret)),
+            (_, Some(path), _) => Some(SecretSource::File(path)),
+            (.., Some(text)) => Some(words(text)?),
+            _ => self.function.clone().map(SecretSource::Function),
+        };
+        if let Some(source) = source.filter(|_| self.has("base_url")) {
+            let credential = Credential::open(source, self.text("client_id")?)?;
+            self.credential = Some(Arc::new(credential));
+        }
+        Ok(self)
+    }
+
+    /// Returns the client ID, which a command may know.
+    pub(crate) fn client_id(&self, name: &str) -> Result<Option<String>> {
+        let held = self.credential.as_ref();
+        let held = held.and_then(|held| held.client_id().map(str::to_owned));
+        Ok(self.text(name)?.or(held))
+    }
+
+    /// Returns the secret, wherever it comes from.
+    pub(crate) fn credential(&self) -> Option<Arc<Credential>> {
+        self.credential.clone()
+    }
+
     /// Reads the address of a service, which has no default.
     pub(crate) fn base_url(&self, name: &str) -> Result<BaseUrl> {
         match self.text(name)? {
@@ -35,7 +139,12 @@ impl SettingValues {
     /// Returns the names of the settings of a service that are not set.
     pub(super) fn missing(&self) -> Vec<&'static str> {
         let mut names = vec!["base_url", "client_id", "client_secret"];
-        names.retain(|name| !self.0.contains_key(*name));
+        names.retain(|name| match *name {
+            "client_secret" => !self.knows_secret(),
+            // A command may know the ID.
+            "client_id" => !self.has(name) && !self.has("credential_command"),
+            name => !self.has(name),
+        });
         names
     }
 
@@ -45,9 +154,15 @@ impl SettingValues {
     }
 
     pub(crate) fn secret(&self, name: &str) -> Result<Option<Secret>> {
-        let secret = self.0.get(name);
+        let secret = self.values.get(name).map(|(_, secret)| secret);
         secret.map_or(Ok(()), |text| check_text(name, text.expose()))?;
         Ok(secret.cloned())
+    }
+
+    /// Reads the path of a file. The current directory may change while a client exists.
+    pub(crate) fn file(&self, name: &str) -> Result<Option<PathBuf>> {
+        let path = self.text(name)?.map(std::path::absolute).transpose();
+        path.map_err(|_| Error::config(format!("{name} must be the path of a file")))
     }
 
     pub(crate) fn proxy(&self, name: &str) -> Result<Proxy> {
@@ -91,7 +206,7 @@ impl SettingValues {
     pub(crate) fn number(&self, name: &str) -> Result<f64> {
         let setting = row(name)?;
         let Bounds { min, max, default } = setting.bounds().ok_or_else(|| unknown(name))?;
-        if !self.0.contains_key(name) {
+        if !self.has(name) {
             return Ok(default);
         }
         let number: f64 = self.parsed(name)?;
@@ -111,7 +226,8 @@ impl SettingValues {
     /// Reads a value, or the default, in the form that the kind of the setting requires.
     fn parsed<T: FromStr>(&self, name: &str) -> Result<T> {
         let setting = row(name)?;
-        let text = self.0.get(name).map(|text| text.expose().trim().to_owned());
+        let text = self.values.get(name);
+        let text = text.map(|(_, text)| text.expose().trim().to_owned());
         let text = text.or_else(|| setting.default()).unwrap_or_default();
         let wrong = |_| Error::config(setting.wrong_type_message(&quoted(&text)));
         text.parse().map_err(wrong)
@@ -119,7 +235,7 @@ impl SettingValues {
 
     /// Returns the values if they do not select a profile.
     pub(super) fn without_profile(self) -> Result<Self> {
-        if self.0.contains_key(PROFILE) {
+        if self.has(PROFILE) {
             let message = "profile selects a section of the profile file, but environment is false; leave out one of them";
             return Err(Error::config(message));
         }
@@ -128,7 +244,7 @@ impl SettingValues {
 
     /// Checks that each value belongs to a setting.
     pub(super) fn check_known(&self) -> Result<()> {
-        let mut names = self.0.keys();
+        let mut names = self.values.keys();
         names.try_for_each(|name| row(name).map(drop))
     }
 }
@@ -148,24 +264,6 @@ pub(super) fn unknown(name: &str) -> Error {
         quoted(name),
         known.join(", ")
     ))
-}
-
-/// Checks that a value can be an identifier, a secret or a URL. Errors never show it.
-fn check_text(name: &str, value: &str) -> Result<()> {
-    let why = if value.is_empty() {
-        "not be empty".into()
-    } else if value.trim() != value {
-        "not begin or end with white space".into()
-    } else if value.chars().any(char::is_control) {
-        "not contain control characters".into()
-    } else if value.len() > LONGEST_TEXT {
-        format!("not be longer than {} KiB", LONGEST_TEXT / 1024)
-    } else if value.contains(char::REPLACEMENT_CHARACTER) {
-        "be valid UTF-8".into()
-    } else {
-        return Ok(());
-    };
-    Err(Error::config(format!("{name} must {why}")))
 }
 
 fn quoted(text: &str) -> String {

@@ -1,5 +1,6 @@
 //! TLS to the server: a trusted certificate works, another one is refused, and the password is not sent before that.
 
+use crate::certificates::{self, Authority};
 use crate::members::{Company, report};
 use crate::proxy::Proxy;
 use crate::server::{PROGRAMS, Server};
@@ -72,11 +73,52 @@ async fn the_password_is_sent_once_the_certificate_is_trusted() {
             );
             continue;
         };
-        for words in ["TLS handshake failed", "setting budget", "SSL_CERT_FILE"] {
+        for words in ["TLS handshake failed", "setting budget", "ca_file"] {
             assert!(reason.contains(words), "{reason}");
         }
         let is_well_spaced = !reason.contains("  ");
         assert!(is_well_spaced && !reason.contains("CANARY"), "{reason}");
         assert!(!is_taken && behind.is_empty(), "nothing gets through");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_settings_name_the_authority_and_the_certificate_of_the_client() {
+    let server = Server::valkey();
+    let (company, authority, other) = (Company::new(), Authority::new(), Authority::new());
+    let own = authority.issue("localhost");
+    let tls = certificates::acceptor(&own, Some(&authority), false);
+    let behind = Proxy::with(server.port, Duration::ZERO, Some(tls)).await;
+    let budget = format!("rediss://localhost:{}", behind.port);
+    let look = |ca: &Authority, client: Option<&Authority>| {
+        let mut settings = company.settings(&budget);
+        settings.ca_file(ca.file().to_string_lossy());
+        if let Some(client) = client.map(|client| client.issue("reports")) {
+            settings.client_cert(client.certificate.to_string_lossy());
+            settings.client_key(client.key.to_string_lossy());
+        }
+        let state = settings.config().unwrap().budget_state();
+        state.map_err(|error| error.message().to_owned())
+    };
+    look(&authority, Some(&authority)).unwrap();
+    for (ca, client, says) in [
+        (
+            &other,
+            Some(&authority),
+            "an authority that this machine does not trust",
+        ),
+        (
+            &authority,
+            None,
+            "the server accepts only clients with a certificate; set client_cert",
+        ),
+        (
+            &authority,
+            Some(&other),
+            "does not accept the certificate in client_cert: its issuer",
+        ),
+    ] {
+        let reason = look(ca, client).unwrap_err();
+        assert!(reason.contains(says), "{reason}");
     }
 }

@@ -5,7 +5,13 @@
 mod blocking;
 mod calls;
 mod cases;
+#[cfg(unix)]
+mod certificates;
+#[cfg(unix)]
+mod company;
 mod completeness;
+#[cfg(unix)]
+mod doctor;
 #[cfg(target_os = "linux")]
 mod memory;
 mod messages;
@@ -13,6 +19,8 @@ mod network;
 mod operators;
 mod outages;
 mod redirects;
+#[cfg(unix)]
+mod rotation;
 mod secrets;
 #[allow(dead_code, reason = "shared with the tests of other crates")]
 mod stub;

@@ -22,6 +22,7 @@ pub(crate) struct Request {
     pub(crate) token: String,
     /// The media type of the body, and the one that is accepted.
     pub(crate) media: [String; 2],
+    pub(crate) body: String,
 }
 
 impl Request {
@@ -115,7 +116,13 @@ fn read(reader: &mut impl BufRead) -> Option<Request> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Request { path, token, media })
+    let body = String::from_utf8_lossy(&body).into_owned();
+    Some(Request {
+        path,
+        token,
+        media,
+        body,
+    })
 }
 
 /// Writes a whole response. `headers` are lines that end with a line break. The client may have gone already.

@@ -6,7 +6,7 @@ use crate::budget::membership::{BudgetState, company_key};
 use crate::budget::options::BudgetOptions;
 use crate::clock;
 use crate::error::Scrubber;
-use crate::tls;
+use crate::tls::{self, Peer, TlsFiles};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, IntoConnectionInfo, RedisConnectionInfo, RedisResult};
 use rustls::pki_types::ServerName;
@@ -116,6 +116,7 @@ impl Reply {
 pub(super) struct Place {
     url: Url,
     login: RedisConnectionInfo,
+    tls: TlsFiles,
     /// The server's URL without user and password.
     pub(super) shown: String,
     /// The name of the company, for display.
@@ -137,6 +138,7 @@ impl Place {
         let passwords = [url.password(), login.password()].map(|it| it.map(Secret::new));
         Place {
             url: url.clone(),
+            tls: options.tls.clone(),
             scrubber: Scrubber::new(passwords.iter().flatten()),
             login: login.set_skip_set_lib_name(),
             shown: options.store.to_string(),
@@ -144,6 +146,20 @@ impl Place {
             script: redis::Script::new(SOURCE),
             key: format!("{PREFIX}{}", company_key(&options.company, None)),
         }
+    }
+
+    /// Returns the error of a connection with TLS.
+    fn tls_failed(&self, error: &io::Error) -> io::Error {
+        let peer = Peer {
+            whose: "the server",
+            knows_us: self.tls.client_cert.is_some(),
+        };
+        let reason = tls::tls_error(error).map(|reason| tls::meaning(peer, reason));
+        let reason = reason.unwrap_or_else(|| error.to_string());
+        io::Error::other(format!(
+            "TLS handshake failed: {reason}; the server has to use TLS on this port, with a certificate for the host in \
+             the setting budget from an authority that this system or ca_file names"
+        ))
     }
 
     /// Waits for a result of the server. On failure, returns the reason, without secrets.
@@ -176,20 +192,13 @@ impl Connection {
         stream.set_nodelay(true)?;
         let mut stream: Box<dyn Stream> = Box::new(stream);
         if place.url.scheme() == "rediss" {
-            let tls =
-                tls::system().map_err(|error| io::Error::other(error.message().to_owned()))?;
+            // Read for each connection, because certificates are replaced before they expire.
+            let tls = tls::system(&place.tls);
+            let tls = tls.map_err(|error| io::Error::other(error.message().to_owned()))?;
             let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
             let connector = TlsConnector::from(Arc::new(tls));
             let secured = connector.connect(name, stream).await;
-            stream = Box::new(secured.map_err(|error| {
-                let reason = tls::tls_error(&error);
-                let reason = reason.map(|reason| tls::meaning("the server", reason));
-                let reason = reason.unwrap_or_else(|| error.to_string());
-                io::Error::other(format!(
-                    "TLS handshake failed: {reason}; the server has to use TLS on this port, with a certificate for the host in \
-                     the setting budget from an authority that this system trusts or SSL_CERT_FILE names"
-                ))
-            })?);
+            stream = Box::new(secured.map_err(|error| place.tls_failed(&error))?);
         }
         // The time limits are ours.
         let limits = AsyncConnectionConfig::new().set_response_timeout(None);

@@ -17,12 +17,11 @@ use crate::budget::{absorb, company_key};
 use crate::clock;
 use crate::error::Result;
 use crate::process::lock;
-use crate::settings::{Config, TokenCache};
+use crate::settings::{Config, Credential, TokenCache};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use talentdata_types::Secret;
 
 /// The prefix of the files' names. Versions of talentdata that write another form have other files.
 const PREFIX: &str = "token-2-";
@@ -38,8 +37,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The token that the processes share.
 pub(super) struct SharedToken {
     file: SharedFile,
-    /// The key that authenticates the content.
-    key: [u8; blake3::KEY_LEN],
+    client: String,
+    /// The secret, which others who share the token know as well.
+    credential: Arc<Credential>,
     /// The reason why the file cannot be used. It is logged once.
     trouble: Mutex<Option<String>>,
 }
@@ -50,21 +50,30 @@ impl SharedToken {
         if config.token_cache != TokenCache::Host {
             return None;
         }
-        let (_, secret) = config.require_credentials().ok()?;
+        let (_, credential) = config.credentials().ok()?;
         let client = company_key(&config.client(), Some(&shared_file::run_of_host()));
         let path = shared_file::path(&format!("{PREFIX}{client}"));
-        Some(SharedToken::at(path, &client, secret))
+        Some(SharedToken::at(path, client, Arc::clone(credential)))
     }
 
     /// Returns the token in this file. Only clients with this client ID that know the secret share it.
-    fn at(path: PathBuf, client: &str, secret: &Secret) -> Self {
-        let mut key = blake3::Hasher::new_derive_key(PURPOSE);
-        absorb(&mut key, [client, secret.expose()]);
+    fn at(path: PathBuf, client: String, credential: Arc<Credential>) -> Self {
         SharedToken {
             file: SharedFile::new(path, TRIES, PAUSE),
-            key: *key.finalize().as_bytes(),
+            client,
+            credential,
             trouble: Mutex::default(),
         }
+    }
+
+    /// Returns the key that authenticates the content, derived from the secret in use.
+    fn key(&self) -> [u8; blake3::KEY_LEN] {
+        let mut key = blake3::Hasher::new_derive_key(PURPOSE);
+        absorb(
+            &mut key,
+            [&*self.client, self.credential.current().expose()],
+        );
+        *key.finalize().as_bytes()
     }
 
     /// Returns the token that the processes share, or the one that `fetch` obtains for all of them. `rejected` is a
@@ -143,7 +152,7 @@ impl SharedToken {
     fn decode(&self, content: &[u8]) -> Option<Issued> {
         let (code, content) = content.split_first_chunk::<{ blake3::OUT_LEN }>()?;
         // Hashes are compared in constant time.
-        let is_ours = blake3::keyed_hash(&self.key, content) == *code;
+        let is_ours = blake3::keyed_hash(&self.key(), content) == *code;
         is_ours.then(|| postcard::from_bytes(content).ok())?
     }
 
@@ -151,7 +160,7 @@ impl SharedToken {
     fn store(&self, locked: &mut Locked, issued: &Issued) -> io::Result<()> {
         // No error of the serializer quotes the token.
         let content = postcard::to_stdvec(issued).map_err(io::Error::other)?;
-        let code = blake3::keyed_hash(&self.key, &content);
+        let code = blake3::keyed_hash(&self.key(), &content);
         self.file.sweep();
         locked.discard();
         locked.write(&[code.as_bytes(), &content[..]].concat())

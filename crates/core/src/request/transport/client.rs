@@ -5,7 +5,7 @@ use super::connect::{Connector, Route};
 use super::proxy::ProxyAddress;
 use crate::error::Result;
 use crate::settings::Config;
-use crate::tls;
+use crate::tls::{self, TlsFiles};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper_util::client::legacy::Client;
@@ -23,24 +23,26 @@ const MOST_HEADERS: usize = 256;
 /// and is counted.
 pub(super) type HttpClient = Client<Connector, Full<Bytes>>;
 
-/// Returns the client of these settings, and the service as errors name it.
-pub(super) fn build(config: &Config) -> Result<(HttpClient, String)> {
+/// Returns the client of these settings, and the route of its connections.
+pub(super) fn build(config: &Config) -> Result<(HttpClient, Arc<Route>)> {
     let proxy = ProxyAddress::of(config)?;
-    let is_plain = config.base_url.is_plain();
-    let route = Route {
+    let needs_tls =
+        !config.base_url.is_plain() || proxy.as_ref().is_some_and(ProxyAddress::is_https);
+    let files = config.tls_files();
+    let route = Arc::new(Route {
         host: match &proxy {
             Some(proxy) => format!("{} through the proxy {}", config.base_url, proxy.shown()),
             None => config.base_url.to_string(),
         },
-        tls: Arc::new(if is_plain {
-            tls::none()?
+        // Files that are set are read and checked in any case.
+        tls: Arc::new(if needs_tls || files != TlsFiles::default() {
+            tls::system(&files)?
         } else {
-            tls::system()?
+            tls::none()?
         }),
         proxy,
         limit: config.connect_timeout,
-    };
-    let host = route.host.clone();
+    });
     let client = Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE_CONNECTION)
@@ -51,6 +53,6 @@ pub(super) fn build(config: &Config) -> Result<(HttpClient, String)> {
         .http1_allow_spaces_after_header_name_in_responses(true)
         // Gateways add headers with letters that no name may have, or without a colon.
         .http1_ignore_invalid_headers_in_responses(true)
-        .build(Connector(Arc::new(route)));
-    Ok((client, host))
+        .build(Connector(Arc::clone(&route)));
+    Ok((client, route))
 }

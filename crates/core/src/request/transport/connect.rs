@@ -8,7 +8,7 @@ use crate::error::failure::{
 };
 use crate::error::{Error, Result, system_text};
 use crate::request::sentence::sentence;
-use crate::tls;
+use crate::tls::{self, Peer};
 use http::Uri;
 use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
@@ -46,6 +46,22 @@ pub(super) struct Route {
     pub(super) limit: Duration,
 }
 
+/// The steps of a connection that have succeeded.
+#[derive(Default)]
+pub(crate) struct Seen {
+    /// The addresses of the host.
+    pub(crate) name: Option<String>,
+    /// The address that has answered.
+    pub(crate) address: Option<String>,
+    /// True if the proxy has connected to the service.
+    pub(crate) proxy: bool,
+    /// The issuer of the service's certificate.
+    pub(crate) issuer: Option<String>,
+}
+
+/// The service as the other end of a handshake.
+const THE_SERVICE: &str = "the service";
+
 impl Service<Uri> for Connector {
     type Response = TokioIo<Stream>;
     type Error = Error;
@@ -57,29 +73,36 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, service: Uri) -> Self::Future {
         let route = Arc::clone(&self.0);
-        Box::pin(async move { route.open(&service).await.map(TokioIo::new) })
+        Box::pin(async move {
+            let opened = route.open(&service, &mut Seen::default()).await;
+            opened.map(TokioIo::new)
+        })
     }
 }
 
 impl Route {
-    async fn open(&self, service: &Uri) -> Result<Stream> {
+    /// Opens a connection, and notes each step.
+    pub(super) async fn open(&self, service: &Uri, seen: &mut Seen) -> Result<Stream> {
         let until = Instant::now() + self.limit;
         let mut stream = match &self.proxy {
-            None => self.reach(until, service).await?,
+            None => self.reach(until, service, seen).await?,
             Some(proxy) => {
-                let mut stream = self.reach(until, &proxy.uri).await?;
+                let mut stream = self.reach(until, &proxy.uri, seen).await?;
                 if is_https(&proxy.uri) {
-                    stream = self.encrypt(until, stream, &proxy.uri, "the proxy").await?;
+                    let whose = "the proxy";
+                    stream = self.encrypt(until, stream, &proxy.uri, whose, seen).await?;
                 }
                 let asking = self.ask_proxy(&mut stream, service, proxy);
                 self.in_time(until, "waiting for the proxy", asking)
                     .await??;
+                seen.proxy = true;
                 stream
             }
         };
         if is_https(service) {
-            let whose = "the service";
-            stream = self.encrypt(until, stream, service, whose).await?;
+            stream = self
+                .encrypt(until, stream, service, THE_SERVICE, seen)
+                .await?;
         }
         Ok(stream)
     }
@@ -100,7 +123,7 @@ impl Route {
     }
 
     /// Connects to the first address of a host that answers.
-    async fn reach(&self, until: Instant, target: &Uri) -> Result<Stream> {
+    async fn reach(&self, until: Instant, target: &Uri, seen: &mut Seen) -> Result<Stream> {
         let name = target.host().unwrap_or_default();
         let port = target
             .port_u16()
@@ -128,6 +151,8 @@ impl Route {
             let what = format!("{}: the name {name} cannot be looked up", failed());
             Error::of(failure, format!("{what}: {reason}{advice}"))
         })?;
+        let shown: Vec<String> = addresses.iter().map(|it| it.ip().to_string()).collect();
+        seen.name = Some(format!("{name} is {}", shown.join(", ")));
         let mut tcp = HttpConnector::new_with_resolver(Known(addresses));
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
@@ -147,7 +172,9 @@ impl Route {
             };
             Error::of(NOT_REACHED, format!("{}: {reason}; {advice}", failed()))
         })?;
-        Ok(Stream(Box::new(socket.into_inner())))
+        let socket = socket.into_inner();
+        seen.address = socket.peer_addr().ok().map(|it| it.to_string());
+        Ok(Stream(Box::new(socket)))
     }
 
     /// Asks the proxy to connect to the service.
@@ -217,6 +244,7 @@ impl Route {
         stream: Stream,
         target: &Uri,
         whose: &str,
+        seen: &mut Seen,
     ) -> Result<Stream> {
         let name = target.host().unwrap_or_default().trim_matches(['[', ']']);
         let name = ServerName::try_from(name.to_owned()).map_err(|_| {
@@ -227,7 +255,14 @@ impl Route {
         let shaking = connector.connect(name, stream);
         let step = format!("in the TLS handshake with {whose}");
         let shaken = self.in_time(until, &step, shaking).await?;
-        let encrypted = shaken.map_err(|error| tls::failed(&self.host, whose, &error))?;
+        let knows_us = tls::has_identity(&self.tls);
+        let peer = Peer { whose, knows_us };
+        let encrypted = shaken.map_err(|error| tls::failed(&self.host, peer, &error))?;
+        if whose == THE_SERVICE {
+            let certificates = encrypted.get_ref().1.peer_certificates();
+            let issuer = certificates.and_then(|all| tls::issuer(all.first()?));
+            seen.issuer = Some(issuer.unwrap_or_else(|| "an authority without a name".into()));
+        }
         Ok(Stream(Box::new(encrypted)))
     }
 }

@@ -1,20 +1,22 @@
 //! Failures of an open connection, in our own words. The libraries' messages may quote addresses and queries.
 
+use super::connect::Route;
 use crate::error::failure::{CUT, LOST, NOT_ENCODED, NOT_HTTP};
 use crate::error::{Error, system_text};
 use crate::tls;
 use std::error::Error as StdError;
 use std::io;
 
-/// Returns the error if there is no response from `host`, or only a part of one.
-pub(super) fn of(host: &str, error: &(dyn StdError + 'static)) -> Error {
+/// Returns the error if there is no response from the service, or only a part of one.
+pub(super) fn of(route: &Route, error: &(dyn StdError + 'static)) -> Error {
+    let host = &route.host;
     // If the connection could not be opened, its error already says why.
     if let Some(known) = find::<Error>(error) {
         return known.clone();
     }
     let system = find::<io::Error>(error);
     if let Some(cause) = system.and_then(tls::tls_error) {
-        return tls::closed(host, cause);
+        return tls::closed(host, tls::has_identity(&route.tls), cause);
     }
     let http = find::<hyper::Error>(error);
     let is_garbled = system.is_some_and(|error| {

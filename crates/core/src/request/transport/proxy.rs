@@ -84,6 +84,11 @@ impl ProxyAddress {
         format!("the {what} {}", self.setting)
     }
 
+    /// Returns whether connections to the proxy use TLS.
+    pub(super) fn is_https(&self) -> bool {
+        self.uri.scheme_str() == Some("https")
+    }
+
     /// Returns the address as errors name it.
     pub(super) fn shown(&self) -> String {
         self.uri.to_string().trim_end_matches('/').to_owned()

@@ -14,7 +14,11 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 /// A client with this secret.
 fn client(path: &Path, secret: &str) -> SharedToken {
-    SharedToken::at(path.to_owned(), "a company", &Secret::new(secret))
+    SharedToken::at(
+        path.to_owned(),
+        "a company".into(),
+        Arc::new(Credential::given(secret)),
+    )
 }
 
 /// A token that was issued now.

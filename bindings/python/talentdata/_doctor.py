@@ -1,0 +1,22 @@
+"""Checks settings from which perhaps no client can be made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._talentdata import Record, diagnose
+
+
+def doctor(**settings: Any) -> Record:
+    """Checks the settings and what a client with them can reach, step by step. A wrong setting is a finding.
+
+    Sends at most five requests, and shows no secret.
+
+    Args:
+        settings: Settings as `Client` takes them.
+
+    Returns:
+        `healthy`, `settings`, and `checks`: each has `name`, `status` (ok, failed or not_tried), `message` with the
+        cause and the way out, and `kind`, the name of the error.
+    """
+    return Record(diagnose(**settings))

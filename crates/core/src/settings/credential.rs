@@ -1,0 +1,230 @@
+//! The client secret, and the place where it is read again when the service refuses it: a file, a command, or a function
+//! of the program.
+
+mod command;
+
+pub(crate) use command::split;
+
+use super::plain_text::check_text;
+use crate::clock;
+use crate::error::{Error, ErrorKind, Result, Scrubber};
+use crate::private_file::read_secret_file;
+use crate::process::lock;
+use serde_json::Value;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+use talentdata_types::Secret;
+use tokio::sync::oneshot;
+
+/// The time limit of a command, and of a function that is called again.
+const LIMIT: Duration = Duration::from_secs(10);
+/// Limits the bytes that are shown of what a command or a function says about its failure.
+const LONGEST_REASON: usize = 512;
+
+/// The source of the client secret.
+#[derive(Clone)]
+pub(crate) enum SecretSource {
+    /// The secret itself, which cannot be read again.
+    Given(Secret),
+    /// A file that contains nothing else.
+    File(PathBuf),
+    /// A program with its arguments.
+    Command(Vec<String>),
+    /// A function of the program.
+    Function(SecretFunction),
+}
+
+/// A function of the program that returns the client secret, or the reason why it cannot.
+#[derive(Clone)]
+pub(crate) struct SecretFunction(
+    pub(super) Arc<dyn Fn() -> std::result::Result<String, String> + Send + Sync>,
+);
+
+/// The credentials that a source holds.
+pub(super) struct Held {
+    /// The client ID, if the source has one.
+    pub(super) client_id: Option<String>,
+    pub(super) secret: Secret,
+}
+
+/// The client secret of a client and its clones.
+pub(crate) struct Credential {
+    source: SecretSource,
+    /// The client ID that the secret belongs to.
+    client_id: Option<String>,
+    /// The secret in use, after those that were in use before, which the service may still quote.
+    known: Mutex<Vec<Secret>>,
+}
+
+impl SecretSource {
+    /// Reads the credentials.
+    ///
+    /// # Errors
+    /// `Config`, naming the setting, without anything that may be the secret.
+    pub(super) fn read(&self, limit: Duration) -> Result<Held> {
+        let (setting, held) = match self {
+            SecretSource::Given(secret) => ("client_secret", Held::alone(secret.clone())),
+            SecretSource::File(path) => {
+                let setting = "client_secret_file";
+                let secret = read_secret_file(path);
+                let secret = secret.map_err(|error| failed(setting, error.message()))?;
+                (setting, Held::alone(secret))
+            }
+            SecretSource::Command(words) => {
+                let setting = "credential_command";
+                let text = command::run(words, limit).map_err(|why| failed(setting, &why))?;
+                (
+                    setting,
+                    Held::read(setting, text.trim_end_matches(['\r', '\n']))?,
+                )
+            }
+            SecretSource::Function(function) => {
+                let setting = "client_secret";
+                let secret = (function.0)().map_err(|why| {
+                    let why = Scrubber::default().redact_untrusted(&why, LONGEST_REASON);
+                    failed(setting, &format!("its function has failed: {why}"))
+                })?;
+                (setting, Held::alone(Secret::new(secret)))
+            }
+        };
+        check_text(setting, held.secret.expose())?;
+        Ok(held)
+    }
+}
+
+impl Held {
+    fn alone(secret: Secret) -> Self {
+        Held {
+            client_id: None,
+            secret,
+        }
+    }
+
+    /// Reads the output of a command: the secret alone, or a JSON object.
+    fn read(setting: &str, text: &str) -> Result<Self> {
+        if !text.starts_with('{') {
+            return Ok(Held::alone(Secret::new(text)));
+        }
+        let fields: Value = serde_json::from_str(text).unwrap_or_default();
+        let field = |name: &str| fields[name].as_str().map(str::to_owned);
+        let Some(secret) = field("client_secret") else {
+            let why = "its output is not the secret alone, and not a JSON object with client_id and client_secret, which are strings";
+            return Err(failed(setting, why));
+        };
+        let client_id = field("client_id");
+        if let Some(id) = &client_id {
+            check_text(&format!("{setting}: client_id"), id)?;
+        }
+        Ok(Held {
+            client_id,
+            secret: Secret::new(secret),
+        })
+    }
+}
+
+impl Credential {
+    /// Reads the credentials for the first time. `client_id` is the setting, which goes before the ID of the source.
+    ///
+    /// # Errors
+    /// `Config`, naming the setting.
+    pub(super) fn open(source: SecretSource, client_id: Option<String>) -> Result<Self> {
+        let held = source.read(LIMIT)?;
+        check_id(client_id.as_deref(), held.client_id.as_deref())?;
+        Ok(Credential {
+            client_id: client_id.or(held.client_id),
+            source,
+            known: Mutex::new(vec![held.secret]),
+        })
+    }
+
+    /// Returns a secret that cannot be read again.
+    #[cfg(test)]
+    pub(crate) fn given(secret: &str) -> Self {
+        Credential {
+            source: SecretSource::Given(Secret::new(secret)),
+            client_id: None,
+            known: Mutex::new(vec![Secret::new(secret)]),
+        }
+    }
+
+    /// Returns the client ID that the secret belongs to.
+    pub(super) fn client_id(&self) -> Option<&str> {
+        self.client_id.as_deref()
+    }
+
+    /// Returns the secret in use.
+    pub(crate) fn current(&self) -> Secret {
+        let known = lock(&self.known);
+        known.last().cloned().unwrap_or_else(|| Secret::new(""))
+    }
+
+    /// Returns all secrets that have been in use.
+    pub(crate) fn known(&self) -> Vec<Secret> {
+        lock(&self.known).clone()
+    }
+
+    /// Reads the secret again after the service has refused this one. Returns another secret, or `None` if it is the
+    /// same one.
+    ///
+    /// # Errors
+    /// `Config`, naming the setting; `Internal` if the system grants no thread.
+    pub(crate) async fn renewed(&self, refused: &Secret) -> Result<Option<Secret>> {
+        let current = self.current();
+        if current != *refused {
+            return Ok(Some(current));
+        }
+        if let SecretSource::Given(_) = self.source {
+            return Ok(None);
+        }
+        let (sender, receiver) = oneshot::channel();
+        let source = self.source.clone();
+        // A file system, a command or a function may take its time, and must not hold up other requests.
+        let reader = thread::Builder::new().spawn(move || sender.send(source.read(LIMIT)).is_ok());
+        reader.map_err(|error| Error::new(ErrorKind::Internal, format!("no thread: {error}")))?;
+        let read = clock::in_time(LIMIT + Duration::from_secs(1), receiver).await;
+        let late = || {
+            let limit = LIMIT.as_secs();
+            failed(
+                "client_secret",
+                &format!("it could not be read within {limit} s"),
+            )
+        };
+        let held = read.ok_or_else(late)?.map_err(|_| late())??;
+        check_id(self.client_id(), held.client_id.as_deref())?;
+        if held.secret == *refused {
+            return Ok(None);
+        }
+        lock(&self.known).push(held.secret.clone());
+        Ok(Some(held.secret))
+    }
+}
+
+/// Checks that a source has not become that of another client, whose budget is another one.
+fn check_id(known: Option<&str>, held: Option<&str>) -> Result<()> {
+    match (known, held) {
+        (Some(known), Some(held)) if known != held => Err(failed(
+            "credential_command",
+            &format!("its client_id is {held:?}, but that of this client is {known:?}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn failed(setting: &str, why: &str) -> Error {
+    Error::config(format!("{setting}: {why}"))
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("[a secret]")
+    }
+}
+
+impl fmt::Debug for SecretFunction {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("[a function]")
+    }
+}
