@@ -43,7 +43,10 @@ pub(crate) fn set(matches: &ArgMatches, builder: &mut Builder) -> Result<()> {
                 builder.set(SECRET, read_secret()?.expose())
             }
             SettingKind::Secret => {
-                builder.set(setting.name, read_secret_file(Path::new(text))?.expose())
+                let secret = read_secret_file(Path::new(text)).map_err(|error| {
+                    Error::config(format!("{}: {}", setting.name, error.message()))
+                })?;
+                builder.set(setting.name, secret.expose())
             }
             SettingKind::Proxy | SettingKind::Budget if text.contains('@') => {
                 return Err(Error::config(format!(

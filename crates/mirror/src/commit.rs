@@ -454,8 +454,8 @@ fn clean_or_warn(connection: &Connection, path: &Path) {
         Err(fault) => at(path)(fault).message().to_owned(),
     };
     tracing::warn!(
-        "{}: bytes of what was removed are still in the file; the next sync cleans it: {why}",
-        path.display()
+        path = %path.display(),
+        "bytes of what was removed are still in the mirror; the next sync cleans it: {why}"
     );
 }
 

@@ -54,7 +54,7 @@ fn an_interrupted_export_says_how_to_continue() {
         send(&child, signal);
         let ended = Ended::wait(child);
         if signal == Signal::INT {
-            assert!(ended.error(130, "records are kept in").ends_with(HINT));
+            assert!(ended.error(130, "records are kept in").contains(HINT));
         }
         assert_eq!(trial.receipt("r.json")["completeness"], "unfinished");
     }
@@ -89,7 +89,7 @@ fn a_failed_export_says_how_to_continue_and_replaces_an_older_receipt() {
         let export = format!("export --receipt r.json --out {out} {lists}");
         let ended = trial.run(&export);
         let said = ended.error(not_found, "");
-        assert!(said.ends_with(HINT_WHEN_MENDED), "{ended:?}");
+        assert!(said.contains(HINT_WHEN_MENDED), "{ended:?}");
         assert!(trial.read("one") == whole);
         let mut receipts = trial.json("r.json");
         if lists != "contacts" {

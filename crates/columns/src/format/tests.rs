@@ -227,7 +227,7 @@ fn the_extension_decides_the_format_and_others_are_refused() {
     }
     let refused = "b.xlsx b.pq b.json b.csv.gz s3://bucket/b.parquet s3://bucket/b";
     for path in refused.split(' ') {
-        let words = format!("{path}|.jsonl|.csv|.parquet|.arrow|--format");
+        let words = format!("{path}|.jsonl|.csv|.parquet|.arrow|as the format");
         let refused = Format::of_path(path.as_ref());
         fails(refused, ErrorKind::InvalidArgument, &words);
     }

@@ -93,7 +93,7 @@ fn what_is_no_schema_is_refused() {
             b"[1]",
             "contacts.parquet",
             invalid,
-            "expected an object as `tal",
+            "expected the JSON object of a schema",
         ),
         (b"{}", "contacts.parquet", invalid, "talentdata_schema"),
         (version.as_bytes(), "contacts.parquet", invalid, "version 2"),
