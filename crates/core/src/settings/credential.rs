@@ -219,7 +219,7 @@ fn failed(setting: &str, why: &str) -> Error {
 
 impl fmt::Debug for Credential {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("[a secret]")
+        formatter.write_str("[redacted]")
     }
 }
 
