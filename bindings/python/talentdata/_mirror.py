@@ -6,7 +6,7 @@ import datetime
 import itertools
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from . import _display, _frames, _talentdata
 from ._error import Error
@@ -122,8 +122,7 @@ class Mirror:
         `erased`), `_key` (the record's `id` as text), `_last_seen`, `_seen` and `_changed` (for `update` the names of the
         fields that differ, as a JSON array), and the columns of the record. The record is the new version, or for `delete`
         and `missing` the last known version. Of an erased record only the key is left. To keep a copy, store
-        `Rows.bookmark` with the
-        rows. You may load the same changes twice.
+        `Rows.bookmark` with the rows. You may load the same changes twice.
 
         Args:
             resource: The list.
@@ -143,7 +142,7 @@ class Mirror:
                 number is ambiguous. Load the whole list again with `current`.
             talentdata.InvalidArgumentError: The mirror does not have the list, or does not have such a sync yet.
         """
-        options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        options: dict[str, Any] = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         options["batch_rows"] = batch_rows
         point = moment(since)
         what = f"changes of {resource}" if point == "0" else f"changes of {resource} after {point}"
@@ -188,7 +187,7 @@ class Mirror:
         Raises:
             talentdata.InvalidArgumentError: The mirror does not have the list.
         """
-        options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        options: dict[str, Any] = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         options["batch_rows"] = batch_rows
         what = "current" if missing else "present"
         return Rows(self._mirror.rows(resource, what, None, options), f"{resource} as of the last sync")
@@ -219,7 +218,7 @@ class Mirror:
             talentdata.InvalidArgumentError: The sync does not exist or is no longer kept, or the time does not identify
                 one sync, because the clock was set back.
         """
-        options = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
+        options: dict[str, Any] = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         options["batch_rows"] = batch_rows
         point = moment(at)
         return Rows(self._mirror.rows(resource, "as_of", point, options), f"{resource} as of {point}")

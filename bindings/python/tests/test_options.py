@@ -19,8 +19,8 @@ VERBS = {
     "schemas": [talentdata.List.schema, talentdata.AsyncList.schema],
     "mirrors": [talentdata.Mirror.changes, talentdata.Mirror.current, talentdata.Mirror.as_of],
 }
-#: Arguments that are no options: the display of progress, and the file format.
-OTHERS = {"format", "progress"}
+#: Arguments that are no options: the display of progress, the file format, and whether missing records are rows.
+OTHERS = {"format", "missing", "progress"}
 
 
 def keywords(function):
