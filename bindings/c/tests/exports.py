@@ -23,6 +23,7 @@ VALUES = {
 }
 NUMBERS = {
     "double",
+    "int",
     "uint32_t",
     "uint64_t",
     "size_t",

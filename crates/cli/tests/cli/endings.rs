@@ -25,12 +25,10 @@ fn wait_until_full(child: &mut Child, pipe: &impl AsFd) {
 }
 
 /// The end of every message after which something can be continued.
-const HINT: &str =
-    "; to continue, run the same command with --resume; to begin again, with --restart\n";
+const HINT: &str = "; to continue, run the same command with --resume; to begin again, with --restart; see talentdata help ";
 
 /// The end of such a message if the same command would be refused again.
-const HINT_WHEN_MENDED: &str =
-    "; when that is mended, run the same command with --resume; to begin again, with --restart\n";
+const HINT_WHEN_MENDED: &str = "; when that is mended, run the same command with --resume; to begin again, with --restart; see talentdata help ";
 
 /// Returns the completeness, the list and the number of records in a receipt.
 fn receipt_of(receipt: &Value) -> (&str, &str, u64) {

@@ -110,15 +110,17 @@ async fn the_settings_name_the_authority_and_the_certificate_of_the_client() {
         (
             &authority,
             None,
-            "the server accepts only clients with a certificate; set client_cert",
+            "the server accepts only clients with a certificate; set client_cert|broken pipe|reset",
         ),
         (
             &authority,
             Some(&other),
-            "does not accept the certificate in client_cert: its issuer",
+            "does not accept the certificate in client_cert: its issuer|broken pipe|reset",
         ),
     ] {
         let reason = look(ca, client).unwrap_err();
-        assert!(reason.contains(says), "{reason}");
+        // By TLS 1.3 a server refuses a client after the handshake. Its reason is lost if the client has written by then.
+        let is_said = says.split('|').any(|words| reason.contains(words));
+        assert!(is_said, "{reason}");
     }
 }
