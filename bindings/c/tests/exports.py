@@ -35,11 +35,11 @@ NUMBERS = {
 
 def argument(index, kind, name):
     """Returns a valid argument for a parameter."""
-    if name.endswith("_out"):
-        return f"fixture_slot({index})"
     if kind in VALUES:
         return VALUES[kind].format(name=name)
-    return "0" if kind in NUMBERS else "all->" + re.search(r"talentdata_(\w+)", kind)[1]
+    if kind in NUMBERS:
+        return "0"
+    return f"fixture_slot({index})" if name.endswith("_out") else "all->" + re.search(r"talentdata_(\w+)", kind)[1]
 
 
 def calls(function, parameters):

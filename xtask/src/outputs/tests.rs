@@ -27,7 +27,7 @@ fn the_exported_functions_of_c_do_not_depend_on_the_spec() {
         assert_eq!(c::header(&after, path), c::header(&before, path), "{path}");
         c::header(&after, path).ok()
     });
-    assert_eq!(headers.count(), 8);
+    assert_eq!(headers.count(), 9);
     let texts = OUTPUTS.iter().map(|(path, make)| make(&after, path));
     let text = texts.collect::<Result<String, String>>().unwrap();
     assert!(text.contains("TALENTDATA_TEXT(\"ants\")") && text.contains("\nants = list\n"));
