@@ -204,10 +204,11 @@ pub extern "C" fn talentdata_mirror_erase(
 ) -> Option<Box<ErrorHandle>> {
     guard(|| {
         let path = lent(mirror, "mirror")?.inner.path();
+        let list = list_name(&list)?;
         let records = text(&records, "records")?;
         let records: Vec<String> = serde_json::from_str(records)
             .map_err(|_| invalid("records", "must be a JSON array of strings"))?;
-        let erase = Erase::new(list_name(&list)?, path, records);
+        let erase = Erase::new(list, path, records);
         let erase = erase.with_announced(unannounced == 0);
         let erased = erase.with_keep_out(keep_out != 0).run()?;
         if let Some(out) = erased_out {
@@ -234,8 +235,9 @@ pub extern "C" fn talentdata_mirror_acknowledge(
 ) -> Option<Box<ErrorHandle>> {
     guard(|| {
         let path = lent(mirror, "mirror")?.inner.path();
+        let list = list_name(&list)?;
         let up_to: SyncPoint = text(&up_to, "up_to")?.parse()?;
-        acknowledge(path, list_name(&list)?, &up_to)
+        acknowledge(path, list, &up_to)
     })
 }
 
