@@ -30,6 +30,7 @@ __all__ = [
     "check_option",
     "check_scan",
     "check_sync",
+    "diagnose",
     "end_work",
     "erase",
     "forget",
