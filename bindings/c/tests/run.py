@@ -268,7 +268,7 @@ def recipe(cmake: str, ctest: str) -> None:
 
 
 def environments(program: str) -> None:
-    """A client that was given everything reads the same, whatever the environment and a profile say."""
+    """A client with all settings explicit reads the same in an empty and in a hostile environment."""
     names = set(re.findall(r"TALENTDATA_[A-Z_]+", (ROOT / "docs/settings.md").read_text()))
     assert len(names) > 20, names
     profile = Path("config/talentdata/profiles.toml")

@@ -33,8 +33,9 @@ def connect(
 ) -> adbc_driver_manager.dbapi.Connection:
     """Connects to the service, or opens a mirror. Sends no request.
 
-    Each statement reads its list anew and spends the request budget. Columns that a statement does not name are gone
-    before a record is delivered. If it is not proven that every record came, the result ends with an error.
+    Each statement reads its list from the service again, which uses the request budget. Columns that a statement does
+    not name are gone before a record is delivered. If it is not proven that every record came, the result ends with an
+    error.
 
     Args:
         mirror: The file of a mirror, which is read in place of the service.

@@ -50,7 +50,7 @@ def hostile(sandbox):
     """Makes the pools one record with hostile names and values."""
     record = {"id": HOSTILE, "name": HOSTILE, HOSTILE: {HOSTILE: [HOSTILE]}, "long": "LONG"}
     page = {"pools": [record], "pagination": {"total": 1, "limit": 100, "offset": 0, "hasMore": False}}
-    # Python writes no integer of so many digits.
+    # Python refuses to write an integer with this many digits.
     body = json.dumps(page).replace('"LONG"', "9" * 5000)
     sandbox.set_faults({"match": {"path": "/v1/pools"}, "reply": {"body": body}})
 

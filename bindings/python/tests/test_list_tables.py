@@ -1,4 +1,4 @@
-"""A list as a table: engines read it by itself, each time anew, with the columns that the client remembers."""
+"""Engines read a list object as a table. Each read is a new scan, with the columns that the client remembers."""
 
 import duckdb
 import pandas

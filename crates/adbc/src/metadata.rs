@@ -197,7 +197,7 @@ fn text(values: Vec<&str>) -> ArrayRef {
     Arc::new(StringArray::from(values))
 }
 
-/// Returns values of a struct, of which the first members are given. The others are null.
+/// Returns the values of a struct whose first members are given. The other members are null.
 fn structs(data_type: &DataType, given: Vec<ArrayRef>, length: usize) -> Result<StructArray> {
     let DataType::Struct(fields) = data_type else {
         return Err(ArrowError::SchemaError(format!("{data_type} is no struct")).into());

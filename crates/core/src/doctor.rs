@@ -47,7 +47,7 @@ pub struct Check {
     pub name: &'static str,
     /// The outcome.
     pub status: CheckStatus,
-    /// What was found; of a failure the cause and the way out.
+    /// The result in words; for a failure, its cause and the remedy.
     pub message: String,
     /// The kind of the error, if the check has failed.
     pub kind: Option<&'static str>,

@@ -112,7 +112,7 @@ pub struct Erase {
     pub keep_out: bool,
 }
 
-/// What was erased.
+/// The numbers of records, versions and changes that an erasure has removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Erasure {

@@ -103,7 +103,7 @@ pub(crate) enum Content<'a> {
 #[derive(Debug)]
 pub(crate) struct ObjectIndex<'a> {
     pub(crate) members: Vec<(&'a str, Content<'a>)>,
-    /// What there is too much of, if anything.
+    /// The kind of item that exceeds its limit, `records` or `members`; `None` if none does.
     pub(crate) excess: Option<&'static str>,
 }
 
@@ -269,7 +269,7 @@ impl<'de> Visitor<'de> for ReadItem<'de, '_> {
                 id = Some(value);
             }
         }
-        // The reader goes on only if this is the closing brace.
+        // The reader fails unless the closing brace is here.
         let end = skip(self.text, end, b' ') + 1;
         Ok(Item {
             json: Span::new(self.start, end),

@@ -484,7 +484,7 @@ impl Joiner {
             predecessor = Some(self.order.insert(*id, predecessor));
         }
         self.adapt_overlap(page);
-        // What lies before the end of the last page is read again on purpose.
+        // Records before the end of the last page are requested again on purpose, so they are no duplicates.
         let shared = match self.last_offset {
             Some(last) => (last + 1).saturating_sub(page.offset),
             None => 1 + self.extra_overlap,

@@ -64,7 +64,7 @@ pub struct Config {
     pub(crate) client_cert: Option<PathBuf>,
     /// A PEM file with the private key of client_cert, not encrypted, which only this user can read.
     pub(crate) client_key: Option<PathBuf>,
-    /// The client secret, wherever it comes from.
+    /// The client secret, from whichever source the settings name.
     pub(crate) client_secret: Option<Arc<Credential>>,
 }
 impl Config {

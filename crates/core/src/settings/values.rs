@@ -123,7 +123,7 @@ impl SettingValues {
         Ok(self.text(name)?.or(held))
     }
 
-    /// Returns the secret, wherever it comes from.
+    /// Returns the secret, from whichever source the settings name.
     pub(crate) fn credential(&self) -> Option<Arc<Credential>> {
         self.credential.clone()
     }

@@ -211,7 +211,7 @@ fn a_reader_keeps_what_it_reads_and_the_next_sync_finishes_the_erasure() {
     let erase = Erase::new(CONTACTS, &trial.path, ["canary-id"]);
     let words = "no longer in the mirror|close it and repeat the command";
     fails(erase.run_in(writing), ErrorKind::Busy, words);
-    // What it reads is right to the end.
+    // The reader still returns all records as of its start.
     assert_eq!(reader.collect::<Result<Vec<_>>>().unwrap().len(), 300);
     assert!(!traces(&trial, &TRACES).is_empty());
     assert_eq!(erase.run().unwrap().records, 0);
