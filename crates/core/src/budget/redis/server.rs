@@ -6,6 +6,7 @@ use crate::budget::membership::{BudgetState, company_key};
 use crate::budget::options::BudgetOptions;
 use crate::clock;
 use crate::error::Scrubber;
+use crate::process::lock;
 use crate::tls::{self, Peer, TlsFiles};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, IntoConnectionInfo, RedisConnectionInfo, RedisResult};
@@ -14,13 +15,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::io;
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::Duration;
 use talentdata_types::Secret;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use url::Url;
 
 pub(super) const SOURCE: &str = include_str!("moments.lua");
@@ -117,6 +121,8 @@ pub(super) struct Place {
     url: Url,
     login: RedisConnectionInfo,
     tls: TlsFiles,
+    /// The reason for which the server has ended the last connection with TLS. The library does not pass it on.
+    refusal: Arc<Mutex<Option<String>>>,
     /// The server's URL without user and password.
     pub(super) shown: String,
     /// The name of the company, for display.
@@ -139,6 +145,7 @@ impl Place {
         Place {
             url: url.clone(),
             tls: options.tls.clone(),
+            refusal: Arc::default(),
             scrubber: Scrubber::new(passwords.iter().flatten()),
             login: login.set_skip_set_lib_name(),
             shown: options.store.to_string(),
@@ -148,12 +155,17 @@ impl Place {
         }
     }
 
-    /// Returns the error of a connection with TLS.
-    fn tls_failed(&self, error: &io::Error) -> io::Error {
-        let peer = Peer {
+    /// Returns the server as the other end of a connection with TLS.
+    fn peer(&self) -> Peer<'static> {
+        Peer {
             whose: "the server",
             knows_us: self.tls.client_cert.is_some(),
-        };
+        }
+    }
+
+    /// Returns the error of a handshake.
+    fn tls_failed(&self, error: &io::Error) -> io::Error {
+        let peer = self.peer();
         let reason = tls::tls_error(error).map(|reason| tls::meaning(peer, reason));
         let reason = reason.unwrap_or_else(|| error.to_string());
         io::Error::other(format!(
@@ -166,7 +178,10 @@ impl Place {
     async fn wait<T>(&self, outcome: impl Future<Output = RedisResult<T>>) -> Result<T, String> {
         let reason = match clock::in_time(LIMIT, outcome).await {
             Some(Ok(value)) => return Ok(value),
-            Some(Err(error)) if error.is_io_error() => error.to_string(),
+            Some(Err(error)) if error.is_io_error() => {
+                let refusal = lock(&self.refusal).take();
+                refusal.unwrap_or_else(|| error.to_string())
+            }
             Some(Err(error)) => self.scrubber.redact_untrusted(&error.to_string(), MAX_TEXT),
             None => "no reply in time".into(),
         };
@@ -178,6 +193,66 @@ impl Place {
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// A connection with TLS that notes why the server has refused the client.
+///
+/// By TLS 1.3 the server does so after the handshake. If it has closed the connection by then, a write fails, but its alert
+/// can still be read.
+struct SecuredStream {
+    stream: TlsStream<Box<dyn Stream>>,
+    peer: Peer<'static>,
+    refusal: Arc<Mutex<Option<String>>>,
+}
+
+impl SecuredStream {
+    /// Notes the meaning of an alert, and returns the error.
+    fn explained(&self, error: io::Error) -> io::Error {
+        if let Some(reason) = tls::tls_error(&error) {
+            *lock(&self.refusal) = Some(tls::meaning(self.peer, reason));
+        }
+        error
+    }
+
+    /// Returns the error of a failed write, or the alert that the server has sent before.
+    fn alert_or(&mut self, context: &mut Context<'_>, error: io::Error) -> io::Error {
+        let mut byte = [0];
+        match Pin::new(&mut self.stream).poll_read(context, &mut ReadBuf::new(&mut byte)) {
+            Poll::Ready(Err(alert)) if tls::tls_error(&alert).is_some() => self.explained(alert),
+            _ => self.explained(error),
+        }
+    }
+}
+
+impl AsyncRead for SecuredStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        read.map_err(|error| self.explained(error))
+    }
+}
+
+impl AsyncWrite for SecuredStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        written.map_err(|error| self.alert_or(context, error))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        flushed.map_err(|error| self.alert_or(context, error))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
 
 /// A connection, and the task that drives it.
 pub(super) struct Connection(MultiplexedConnection, JoinSet<()>);
@@ -198,7 +273,11 @@ impl Connection {
             let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
             let connector = TlsConnector::from(Arc::new(tls));
             let secured = connector.connect(name, stream).await;
-            stream = Box::new(secured.map_err(|error| place.tls_failed(&error))?);
+            stream = Box::new(SecuredStream {
+                stream: secured.map_err(|error| place.tls_failed(&error))?,
+                peer: place.peer(),
+                refusal: Arc::clone(&place.refusal),
+            });
         }
         // The time limits are ours.
         let limits = AsyncConnectionConfig::new().set_response_timeout(None);
