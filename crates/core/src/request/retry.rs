@@ -73,6 +73,8 @@ pub(crate) struct RetryState<'a> {
     failures_before: Option<u32>,
     /// The number of requests sent so far, without those for tokens.
     pub(crate) attempts: u32,
+    /// The time at which the last of them was sent.
+    pub(super) sent: Time,
     pub(crate) token_requests: u32,
     /// The number of failures that count against `max_attempts`.
     faults: u32,
@@ -104,6 +106,7 @@ impl<'a> RetryState<'a> {
             began: now,
             failures_before: None,
             attempts: 0,
+            sent: now,
             token_requests: 0,
             faults: 0,
             failed: 0,

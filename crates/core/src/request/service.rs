@@ -92,7 +92,7 @@ impl Service {
                 let mut error = match attempt.await {
                     Ok(value) => {
                         let (troubles, now) = (&self.queue.troubles, clock::now());
-                        troubles.succeeded(now, call, state.trouble, state.attempts);
+                        troubles.succeeded(now, state.sent, call, state.trouble, state.attempts);
                         return Ok(value);
                     }
                     Err(error) => error,
@@ -206,7 +206,8 @@ impl Service {
             .queue
             .admit(class, Endpoint::Api, state, deadline)
             .await?;
-        let waited = clock::now().saturating_sub(came);
+        state.sent = clock::now();
+        let waited = state.sent.saturating_sub(came);
         state.attempts += 1;
         call.count(|stats| {
             stats.requests += 1;

@@ -67,16 +67,18 @@ impl Troubles {
         );
     }
 
-    /// Records that a call succeeded with the last of its `attempts`; `trouble` is its last failure, if it had one.
+    /// Records that a call succeeded with the last of its `attempts`, sent at `sent`; `trouble` is its last failure, if it
+    /// had one.
     pub(super) fn succeeded(
         &self,
         now: Time,
+        sent: Time,
         call: &Call,
         trouble: Option<Trouble>,
         attempts: u32,
     ) {
         let mut state = lock(&self.state);
-        let ended = state.ends(now);
+        let ended = state.ends(now, sent);
         let told = trouble.and_then(|trouble| Some((trouble, state.recovers(now, trouble)?)));
         drop(state);
         if let Some(lasted) = ended {
@@ -99,18 +101,20 @@ impl Troubles {
 }
 
 impl State {
-    /// Returns whether an outage begins.
+    /// Returns whether an outage begins. Failures that were counted before the last one ended belong to that one.
     fn begins(&mut self, now: Time, since: Time) -> bool {
-        let is_new = self.outage.is_none() && now >= since + BRIEF;
+        let is_over = self.over.is_some_and(|(_, end)| now <= end);
+        let is_new = self.outage.is_none() && !is_over && now >= since + BRIEF;
         if is_new {
             self.outage = Some(since);
         }
         is_new
     }
 
-    /// Ends the outage, if there is one, and returns how long it has lasted.
-    fn ends(&mut self, now: Time) -> Option<Duration> {
-        let since = self.outage.take()?;
+    /// Ends the outage, if there is one, and returns how long it has lasted. The success of a request that was sent before
+    /// the outage began, and whose body arrived late, does not end it.
+    fn ends(&mut self, now: Time, sent: Time) -> Option<Duration> {
+        let since = self.outage.take_if(|since| sent >= *since)?;
         self.over = Some((since, now));
         Some(now.saturating_sub(since))
     }
@@ -173,8 +177,11 @@ mod tests {
         assert!(!state.begins(SECOND + BRIEF / 2, SECOND));
         assert!(state.begins(SECOND + BRIEF, SECOND));
         assert!(!state.begins(SECOND * 3, SECOND));
-        assert_eq!(state.ends(SECOND * 9), Some(SECOND * 8));
-        assert_eq!(state.ends(SECOND * 9), None);
+        assert_eq!(state.ends(SECOND * 5, SECOND / 2), None);
+        assert_eq!(state.ends(SECOND * 9, SECOND * 8), Some(SECOND * 8));
+        assert_eq!(state.ends(SECOND * 9, SECOND * 8), None);
+        // Another call counted these failures before the outage ended, and tells them only now.
+        assert!(!state.begins(SECOND * 9, SECOND));
         let told = [1, 5, 9, 10].map(|second| state.recovers(SECOND * 20, trouble(second, 500)));
         assert_eq!(told, [None, None, None, Some(1)]);
         assert!(state.begins(SECOND * 30, SECOND * 21));
