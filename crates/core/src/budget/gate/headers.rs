@@ -16,11 +16,11 @@ const RETRY_AFTER: [&str; 1] = ["retry-after"];
 /// Headers with the wait in milliseconds, as some clouds send them.
 const RETRY_AFTER_MS: [&str; 2] = ["retry-after-ms", "x-ms-retry-after-ms"];
 
-/// The longest wait, in seconds: one day. A longer one is taken as this.
+/// The longest wait, in seconds: one day. A longer one counts as this one.
 const LONGEST: f64 = 86_400.0;
-/// A number from here on is no wait and no window, but perhaps a Unix time.
+/// The smallest number that is neither a wait nor a window, but may be a Unix time.
 const THIRTY_YEARS: f64 = 1e9;
-/// A Unix time from here on is one of milliseconds.
+/// The smallest number that is a Unix time in milliseconds.
 const IN_MILLISECONDS: f64 = 1e11;
 /// The units that a wait may have, in seconds.
 const UNITS: [(&str, f64); 4] = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
@@ -34,8 +34,8 @@ pub(crate) struct RateHeaders {
     pub window: Option<Duration>,
     /// The number of requests left, or the smallest of several.
     pub remaining: Option<u64>,
-    /// Time from receipt until the reset. Of several, the one of the limit with the least left counts, otherwise
-    /// the longest.
+    /// Time from receipt until the reset. If there are several, the reset of the limit with the fewest requests left
+    /// counts, otherwise the longest.
     pub reset: Option<Duration>,
     /// True if the reset is in whole seconds, so that 0 may mean anything below one second.
     pub reset_is_integer: bool,
@@ -48,12 +48,12 @@ impl RateHeaders {
     /// Reads the headers of a response that was received at `wall_now`. This time replaces an absent `Date` header if
     /// the headers have a time instead of a duration.
     pub(crate) fn read(headers: &HeaderMap, wall_now: SystemTime) -> Self {
-        let now = items(headers, ["date"]).find_map(moment);
+        let now = items(headers, ["date"]).find_map(unix_time);
         let now = now.unwrap_or_else(|| since_epoch(wall_now));
         let policies: Vec<_> = items(headers, LIMIT).filter_map(policy).collect();
         let limit = policies.first().map(|(limit, _)| *limit);
         let mut same = policies.iter().filter(|policy| Some(policy.0) == limit);
-        // A cast from a float saturates: below 0 is 0, and far too many is a great many.
+        // A cast from a float saturates: negative numbers become 0, and large ones the maximum.
         let left = |item| number(first(item)).map(|left| left as u64);
         let remaining: Vec<Option<u64>> = items(headers, REMAINING).map(left).collect();
         let least = remaining.iter().flatten().min().copied();
@@ -83,7 +83,7 @@ impl RateHeaders {
 }
 
 /// Returns the values of one header that are plain text. Proxies join the lines of a header by commas. The comma in an
-/// HTTP date is not such a one.
+/// HTTP date does not separate anything.
 fn items<'a, const N: usize>(
     headers: &'a HeaderMap,
     names: [&'static str; N],
@@ -92,7 +92,7 @@ fn items<'a, const N: usize>(
     let lines = name.into_iter().flat_map(|name| headers.get_all(name));
     let lines = lines.filter_map(|line| line.to_str().ok().map(str::trim));
     lines.flat_map(|line| {
-        let is_date = moment(line).is_some();
+        let is_date = unix_time(line).is_some();
         line.split(move |letter| letter == ',' && !is_date)
     })
 }
@@ -134,7 +134,7 @@ fn wait(text: &str, now: f64) -> Option<Duration> {
             let wait = at - now;
             (wait.abs() <= LONGEST).then(|| seconds(wait.max(0.0)))?
         }
-        None => match moment(text) {
+        None => match unix_time(text) {
             Some(at) => seconds((at - now).max(0.0)).filter(|_| at - now >= -LONGEST),
             None => seconds(with_units(text)?),
         },
@@ -161,7 +161,7 @@ fn with_units(text: &str) -> Option<f64> {
 }
 
 /// Returns the Unix time of an HTTP date, or of a date-time with its zone (RFC 3339).
-fn moment(text: &str) -> Option<f64> {
+fn unix_time(text: &str) -> Option<f64> {
     let http = httpdate::parse_http_date(text).ok().map(since_epoch);
     http.or_else(|| {
         let at = chrono::DateTime::parse_from_rfc3339(text.trim()).ok()?;

@@ -14,7 +14,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{Ledger, MARGIN, NOISE_FLOOR, RESERVED, SentRequest};
+use super::ledger::{Ledger, COUNT_MARGIN, NOISE_FLOOR, RESERVED, SentRequest};
 use super::windows::Windows;
 
 /// The number of slots that are unused at the start. A sliding counter never allows them. Other servers show within
@@ -22,9 +22,9 @@ use super::windows::Windows;
 const INITIAL_RESERVE: f64 = 1.0;
 /// The smallest number of slots. With fewer, the responses would teach nothing.
 const MIN: f64 = 2.0;
-/// The pace is even over this part of a window, and no gap is shorter than this part of an even one. So a timer that
-/// fires a millisecond late costs no requests.
+/// The part of a window over which the pace is even. So a timer that fires a millisecond late costs no requests.
 const EVEN_SPAN: f64 = 0.3;
+/// The shortest gap between requests, as a part of the even gap.
 const MIN_GAP_PART: f64 = 0.95;
 /// The pace of a bucket is this much denser than the limit.
 const CATCH_UP_REFILL: f64 = 0.92;
@@ -32,9 +32,9 @@ const CATCH_UP_REFILL: f64 = 0.92;
 const AGREEING: f64 = 3.0;
 /// The part of the observed room that is used at each step.
 const GROWTH: f64 = 0.4;
-/// The count that is assumed for a response without one. Slots that are reduced because of it are not tried again for
-/// `UNSHOWN_HOLD` seconds.
+/// The count that is assumed for a response without one.
 const UNSHOWN: f64 = 6.0;
+/// The time for which slots that were reduced because of an assumed count are not tried again.
 const UNSHOWN_HOLD: f64 = 20.0;
 /// The smallest part of the slots that stays in use next to other clients.
 const BACK_OFF: f64 = 0.8;
@@ -44,9 +44,10 @@ const OWN_PART: f64 = 0.82;
 const HOLD: f64 = 60.0;
 
 /// The evidence that the budget refills. Under a window policy, the requests that are left and those that we sent add
-/// up to about the limit during the last quarter of each window. If the sum is `ABOVE` times the limit for `PROOF`
-/// seconds, the budget refills.
+/// up to about the limit during the last quarter of each window. If the sum is at least this multiple of the limit for
+/// `PROOF` seconds, the budget refills.
 const ABOVE: f64 = 1.25;
+/// The time for which the sum must be `ABOVE` times the limit.
 const PROOF: f64 = 0.95;
 /// Below this part of the limit, a bucket may be empty before the next response.
 const DRY: f64 = 0.3;
@@ -59,7 +60,7 @@ const MIN_WINDOW_PART: f64 = 0.3;
 /// deviations, is left to them.
 const DEVIATIONS: f64 = 6.0;
 
-/// Beliefs about one server with one limit.
+/// The model of one server with one limit.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Pace {
     /// Requests in each window; at least 1.
@@ -79,8 +80,8 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Makes the beliefs about a server that allows `limit` requests in each window. Other clients are expected until
-    /// the counts show that there are none.
+    /// Creates the model of a server that allows `limit` requests in each window. It assumes other clients until the
+    /// counts show that there are none.
     pub(super) fn new(limit: f64) -> Self {
         let mut new = Self {
             limit: limit.max(1.0),
@@ -134,8 +135,9 @@ impl Pace {
         oldest.map_or(0.0, |oldest| oldest + 1.0)
     }
 
-    /// Returns the time from which a request is expected to leave to others what they use, and more than the usual
-    /// deviation from that. It is at most one window after the newest count, which is no evidence for longer.
+    /// Returns the earliest time at which a request is expected to leave enough for the other clients: their estimated
+    /// use, and more than the usual deviation from it. It is at most one window after the newest count, which is no
+    /// evidence for longer.
     fn clear_at(&self, ledger: &Ledger) -> f64 {
         let Some((newest, left)) = ledger.shown().next().filter(|_| self.others >= NOISE_FLOOR)
         else {
@@ -192,7 +194,7 @@ impl Pace {
             self.estimate_others(entry, remaining, ledger);
         }
         // If we have not filled a window up to the margin, it is no evidence about a filled one.
-        if own >= ((self.slots - 1.0) / (1.0 + MARGIN)).floor() {
+        if own >= ((self.slots - 1.0) / (1.0 + COUNT_MARGIN)).floor() {
             let remaining = entry.remaining.unwrap_or(UNSHOWN);
             self.span.1 = self.span.1.min(remaining);
         }

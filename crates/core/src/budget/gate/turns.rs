@@ -11,7 +11,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FORGOTTEN, Time};
+use super::{EXPIRE_AFTER, Time};
 
 /// The delay after which a member has lost its turn.
 const GRACE: Duration = Duration::from_millis(5);
@@ -52,7 +52,7 @@ pub(crate) struct MemberInfo<'a> {
     pub id: u64,
     /// Its process.
     pub process: u32,
-    /// The name for display, for example that of its program.
+    /// The name for display, for example the name of its program.
     pub name: &'a str,
     /// The share of the limit that it may use, above 0 and at most 1.
     pub share: f64,
@@ -89,7 +89,7 @@ pub struct MemberStats {
     pub process: u32,
     /// The name that people know it by.
     pub name: String,
-    /// Its host, where the members may be on several.
+    /// Its host, if the members may be on several hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Requests that it sent within the last minute.
@@ -107,7 +107,7 @@ pub(super) struct Turns(pub(super) BTreeMap<u64, Member>);
 impl Turns {
     /// Notes that a member asks for its turn in this class.
     pub(super) fn ask(&mut self, now: Time, requester: &MemberInfo<'_>, class: PriorityClass) {
-        let since = now.saturating_sub(FORGOTTEN);
+        let since = now.saturating_sub(EXPIRE_AFTER);
         self.0.retain(|_, member| member.seen >= since);
         let member = self.0.entry(requester.id).or_default();
         member.process = requester.process;
@@ -121,8 +121,8 @@ impl Turns {
         });
     }
 
-    /// Returns the number of members that go before this one at a time to come: those that wait, may then send, are not
-    /// later than they are expected, and rank first. Also returns whether one of them is expected at once.
+    /// Returns the number of members that go before this one at the time `at`, and whether one of them is expected at
+    /// once. Those members wait, may send by then, are not overdue, and rank higher.
     pub(super) fn ahead(&self, now: Time, at: Time, id: u64) -> (u32, bool) {
         let class = |wait: Wait| {
             if wait.since <= now.saturating_sub(PATIENCE) {
@@ -146,7 +146,7 @@ impl Turns {
         (ahead, at_once)
     }
 
-    /// Records that a member was told to ask again at this time, and may not send before `allowed`.
+    /// Records that a member should ask again at `again`, and may not send before `allowed`.
     pub(super) fn notified(&mut self, id: u64, allowed: Time, again: Time) {
         if let Some(wait) = &mut self.0.entry(id).or_default().waits {
             (wait.allowed, wait.expected) = (allowed, again);

@@ -291,7 +291,7 @@ impl RedisMember {
                 (1 + per_trip as u32).min(MAX_MOMENTS)
             }
         };
-        let believes = self.pauses.believed.saturating_sub(now).max(WINDOW);
+        let believes = self.pauses.trusted_until.saturating_sub(now).max(WINDOW);
         let knows = !self.granted.is_zero() && now < self.granted + KNOWN;
         let mut seen = std::mem::take(&mut self.seen);
         seen.ok = seen.ok.map(|at| now.as_secs_f64() - at);

@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 /// The usual limit for the delay of timers.
 const SLOP: Duration = Duration::from_millis(1);
 /// The part of timers that are later, and their delay.
-const END_MARGIN: (f64, Duration) = (0.01, Duration::from_millis(10));
+const LATE_TIMERS: (f64, Duration) = (0.01, Duration::from_millis(10));
 /// The part of the operations whose time is up to a millisecond earlier than that of the operation before.
 const STALE: f64 = 0.1;
 /// The time without a message after which no response to a member is expected.
@@ -281,8 +281,8 @@ impl World {
                     self.members[member].named = named.max(earliest);
                     self.rewrite();
                     self.insist(again > self.latest, "a wait ends in the future");
-                    let late = if self.network.rng.f64() < END_MARGIN.0 {
-                        END_MARGIN.1
+                    let late = if self.network.rng.f64() < LATE_TIMERS.0 {
+                        LATE_TIMERS.1
                     } else {
                         SLOP.mul_f64(self.network.rng.f64())
                     };
