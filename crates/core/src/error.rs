@@ -63,7 +63,7 @@ pub struct ErrorReport {
     pub retry_after: Option<f64>,
 }
 
-/// A failure, and its place.
+/// An error, with the facts about the call that failed.
 ///
 /// `Display` is one line for people; `Debug` is the whole report. Neither ever contains a secret, a token or a query
 /// string. At most 512 scrubbed bytes of a response body are kept, and a message that quotes the service is no longer
@@ -106,7 +106,7 @@ struct Inner {
     is_outage: bool,
     /// The row of the table of failures, by its text.
     failure: Option<&'static str>,
-    /// True if the log has it.
+    /// True if the error was already logged.
     is_logged: bool,
 }
 
@@ -165,31 +165,31 @@ impl Error {
         Error::new(ErrorKind::Schema, why)
     }
 
-    /// Returns the error for a panic. `what` has panicked, for example `a call`.
+    /// Returns the error for a panic. `what` panicked, for example `a call`.
     #[doc(hidden)]
     pub fn panicked(what: &str) -> Self {
-        Error::defect(&format!("{what} has panicked"))
+        Error::defect(&format!("{what} panicked"))
     }
 
-    /// Returns the error for a defect of this library. `what` describes it, for example `a call has panicked`.
+    /// Returns the error for a defect of this library. `what` describes it, for example `a call panicked`.
     #[doc(hidden)]
     pub fn defect(what: &str) -> Self {
         let message = format!("internal error; please report it ({what})");
         Error::new(ErrorKind::Internal, message)
     }
 
-    /// Runs `call`, and turns a panic in it into such an error, with the message of the panic.
+    /// Runs `call`, and turns a panic in it into an error with the message of the panic.
     ///
     /// # Errors
     /// The errors of `call`.
     #[doc(hidden)]
     pub fn catch<T>(what: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
-        // State that a panic leaves unfinished is dropped, or is behind a lock that a panic poisons.
+        // State that a panic leaves unfinished is dropped, or is protected by a lock that a panic poisons.
         catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<&str>().copied();
             let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
             let error = match text {
-                Some(text) => Error::defect(&format!("{what} has panicked: {text}")),
+                Some(text) => Error::defect(&format!("{what} panicked: {text}")),
                 None => Error::panicked(what),
             };
             // The panic's own value may panic when it is dropped.
@@ -243,7 +243,7 @@ impl Error {
         self.0.body.as_deref()
     }
 
-    /// Returns how often a request that fails like this is sent at most, regardless of the settings.
+    /// Returns the maximum number of attempts for a request that fails like this, regardless of the settings.
     pub(crate) fn max_attempts(&self) -> u32 {
         self.0.max_attempts
     }
@@ -322,8 +322,8 @@ impl Error {
         self
     }
 
-    /// Sets the number of attempts of the operation in the error. If an earlier step, for example the request for a
-    /// token, has failed, its number is kept.
+    /// Sets the number of attempts of the operation in the error. If an earlier step failed, for example the request
+    /// for a token, its number is kept.
     pub(crate) fn with_attempts(mut self, attempts: u32) -> Self {
         if self.0.attempts == 0 {
             self.0.attempts = attempts;
@@ -339,7 +339,7 @@ impl Error {
         self
     }
 
-    /// Makes the message and the request ID fit to be shown, regardless of what the service has sent.
+    /// Makes the message and the request ID safe to show, regardless of what the service sent.
     ///
     /// Every error of a call or of a record passes through here. Code that creates an error need not sanitize it, and
     /// must not cut the text, because secrets are found only in a whole text.
@@ -362,8 +362,8 @@ impl Error {
         self
     }
 
-    /// Writes the error, which ends a call, a scan or a job of this client, to the log once. What the caller has ended
-    /// itself is no failure.
+    /// Logs the error that ends a call, a scan or a job of this client, but only once. An end that the caller requested
+    /// is not a failure.
     #[doc(hidden)]
     #[must_use]
     pub fn logged(mut self, client: Option<&str>, list: Option<&str>) -> Self {

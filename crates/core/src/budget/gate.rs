@@ -45,7 +45,7 @@ pub use turns::MemberStats;
 use turns::Turns;
 pub(crate) use turns::{MemberInfo, PriorityClass};
 
-type Time = Duration;
+use crate::clock::Time;
 
 /// The window of the documented limit, which counts requests per second.
 pub(crate) const WINDOW: Duration = Duration::from_secs(1);

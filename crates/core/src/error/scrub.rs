@@ -11,7 +11,7 @@ pub(super) const KEPT: usize = 512;
 const LONGEST_ID: usize = 128;
 
 /// Replaces a text in which a secret would not be found.
-pub(super) const LEFT_OUT: &str = "the text is left out, because a secret or token shorter than 8 characters could not be hidden in it";
+pub(super) const LEFT_OUT: &str = "the text is omitted, because a secret or token shorter than 8 characters could not be hidden in it";
 
 /// Replaces a secret.
 const REDACTED: &str = "[redacted]";
@@ -109,9 +109,9 @@ impl Scrubber {
             .then(|| self.redact_untrusted(&String::from_utf8_lossy(body), KEPT))
     }
 
-    /// Returns the length of the secret that the text begins with. Case is ignored, because hosts' names and percent
-    /// escapes come in either. At the end of the text a piece of a secret counts as well, because the text may have
-    /// been cut before it came.
+    /// Returns the length of the secret that the text begins with. Case is ignored, because host names and percent
+    /// escapes occur in both. At the end of the text a piece of a secret counts as well, because the text may have been
+    /// cut earlier.
     fn secret_at(&self, text: &str) -> Option<usize> {
         self.needles.iter().find_map(|needle| {
             let length = needle.len().min(text.len());
@@ -123,7 +123,7 @@ impl Scrubber {
     }
 }
 
-/// Adds a character in a form that can do nothing but be seen.
+/// Adds a character in a visible form to which a terminal does not react.
 fn push_visible(shown: &mut String, letter: char) {
     match letter {
         '\n' | '\t' => shown.push(' '),
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// A text in which each piece of eight letters contains a K, which is in no other text here.
+    /// Returns a text in which each piece of eight letters contains a K, which is in no other text here.
     fn secret(length: usize) -> String {
         let text: String = (0..length.div_ceil(8))
             .map(|n| format!("tK{n:06X}"))
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_comes_several_times_is_hidden_at_any_cut() {
+    fn a_secret_that_occurs_several_times_is_hidden_at_any_cut() {
         for length in [12, 40, 1200, 16_000] {
             let secret = secret(length);
             let scrubber = Scrubber::new([&Secret::new(secret.as_str())]);

@@ -91,7 +91,7 @@ fn a_record_that_is_not_as_documented_is_named() {
         ),
         (
             r#"{"id":"b","firstName":"\ud800","lastName":"","email":""}"#,
-            "record 1 of the page (offset 41, id \"b\").firstName: the string has half of a surrogate pair, which is no text",
+            "record 1 of the page (offset 41, id \"b\").firstName: the string has half of a surrogate pair, which is not valid text",
         ),
         (
             r#"{"id":"b"}"#,
@@ -117,7 +117,7 @@ fn a_record_that_is_not_as_documented_is_named() {
         .unwrap()
         .text()
         .unwrap_err();
-    let said = "record 1 of the page (offset 41, id 7): /note: the string has half of a surrogate pair, which is no text";
+    let said = "record 1 of the page (offset 41, id 7): /note: the string has half of a surrogate pair, which is not valid text";
     assert_eq!(error.message(), said);
 }
 

@@ -333,7 +333,7 @@ async fn a_record_that_is_not_json_is_named_and_requested_twice() {
     // No page is read ahead, so that the requests can be counted.
     let options = ScanOptions::default().with_limit(150).with_page_size(100);
     let error = read(&client, options).await.unwrap_err();
-    let said = "contacts[18].firstName (offset 117, id \"117\") is not JSON: NaN stands there, at line 1 column";
+    let said = "contacts[18].firstName (offset 117, id \"117\") is not JSON: found NaN, at line 1 column";
     assert_eq!(error.kind(), ErrorKind::Decode);
     assert!(error.message().starts_with(said), "{error}");
     assert_eq!((error.offset(), error.attempts()), (Some(99), 2), "{error}");

@@ -60,7 +60,7 @@ pub(crate) struct MemberInfo<'a> {
 
 /// The stored state of a member.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Member {
+pub(super) struct MemberState {
     process: u32,
     name: String,
     /// The last time at which it was seen.
@@ -102,7 +102,7 @@ pub struct MemberStats {
 
 /// The members by their ids, and their turns.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Turns(pub(super) BTreeMap<u64, Member>);
+pub(super) struct Turns(pub(super) BTreeMap<u64, MemberState>);
 
 impl Turns {
     /// Notes that a member asks for its turn in this class.
@@ -131,7 +131,7 @@ impl Turns {
                 wait.class
             }
         };
-        let place = |id, member: &Member| Some((class(member.waits?), member.last_sent, id));
+        let place = |id, member: &MemberState| Some((class(member.waits?), member.last_sent, id));
         let own = self.0.get(&id).and_then(|member| place(id, member));
         let (mut ahead, mut at_once) = (0, false);
         for (other, member) in &self.0 {

@@ -51,7 +51,7 @@ impl SharedToken {
             return None;
         }
         let (_, credential) = config.credentials().ok()?;
-        let client = company_key(&config.client(), Some(&shared_file::run_of_host()));
+        let client = company_key(&config.client(), Some(&shared_file::boot_id()));
         let path = shared_file::path(&format!("{PREFIX}{client}"));
         Some(SharedToken::at(path, client, Arc::clone(credential)))
     }
