@@ -340,7 +340,7 @@ static void what_is_not_proven(void) {
       CHECK(failed == ends[i].fails && (failed || batch.release == NULL));
       if (failed) {
         const char *message = stream.get_last_error(&stream);
-        CHECK(strstr(message, "taxonomy_skills: 2 records came, and it is not proven that they are all") != NULL);
+        CHECK(strstr(message, "taxonomy_skills: 2 records were received, and it is not proven that they are all") != NULL);
         CHECK(strstr(message, "the service reports a total that is less") &&
               strstr(message, "set the option unproven to accept"));
         CHECK(!strstr(message, "to_"));

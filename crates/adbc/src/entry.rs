@@ -31,7 +31,8 @@ pub unsafe extern "C" fn AdbcTalentdataInit(
             ADBC_STATUS_OK
         }
         _ => {
-            let why = "talentdata: this driver needs version 1.1.0 of ADBC; use a newer driver manager";
+            let why =
+                "talentdata: this driver needs version 1.1.0 of ADBC; use a newer driver manager";
             let refusal = Error::with_message_and_status(why, Status::NotImplemented);
             // SAFETY: the caller promises that `error` is NULL or initialised, and NULL is checked.
             unsafe { export_error(error, refusal) };

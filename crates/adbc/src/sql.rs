@@ -313,10 +313,7 @@ mod tests {
                 "SELECT * FROM contacts LIMIT",
                 "the end instead of a number",
             ),
-            (
-                "SELECT * FROM contacts LIMIT -1",
-                "'-' instead of a number",
-            ),
+            ("SELECT * FROM contacts LIMIT -1", "'-' instead of a number"),
             (
                 "SELECT * FROM contacts LIMIT 1.5",
                 "\"1.5\" instead of a number",

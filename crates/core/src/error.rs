@@ -101,7 +101,7 @@ struct Inner {
     offset: Option<u64>,
     body: Option<String>,
     /// The service's own sentence about the failure, as the end of a message.
-    said: String,
+    service_sentence: String,
     max_attempts: u32,
     is_outage: bool,
     /// The row of the table of failures, by its text.
@@ -123,7 +123,7 @@ impl Error {
             attempts: 0,
             offset: None,
             body: None,
-            said: String::new(),
+            service_sentence: String::new(),
             max_attempts: if kind.is_retryable() { u32::MAX } else { 1 },
             is_outage: false,
             failure: None,
@@ -276,8 +276,8 @@ impl Error {
     }
 
     /// Adds the service's own sentence about the failure.
-    pub(crate) fn with_said(mut self, said: String) -> Self {
-        self.0.said = said;
+    pub(crate) fn with_service_sentence(mut self, service_sentence: String) -> Self {
+        self.0.service_sentence = service_sentence;
         self
     }
 
@@ -296,7 +296,7 @@ impl Error {
 
     /// Changes the message of an error of a response, and keeps the service's sentence.
     pub(crate) fn with_meaning(self, meaning: &str) -> Self {
-        let message = format!("{meaning}{}", self.0.said);
+        let message = format!("{meaning}{}", self.0.service_sentence);
         self.with_message(message)
     }
 
@@ -349,15 +349,15 @@ impl Error {
         inner.request_id = request_id.and_then(|id| scrubber.request_id(&id));
         if scrubber.has_short_secret() {
             inner.body = None;
-            inner.said.clear();
+            inner.service_sentence.clear();
             if inner.kind.quotes_responses() {
                 inner.message = format!("{}; {LEFT_OUT}", inner.kind.summary());
             }
         }
-        inner.said = scrubber.redact(&inner.said, LONGEST_SENTENCE);
+        inner.service_sentence = scrubber.redact(&inner.service_sentence, LONGEST_SENTENCE);
         inner.message = scrubber.redact(&inner.message, KEPT);
-        if !inner.message.ends_with(&inner.said) {
-            inner.message += &inner.said;
+        if !inner.message.ends_with(&inner.service_sentence) {
+            inner.message += &inner.service_sentence;
         }
         self
     }

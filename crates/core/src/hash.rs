@@ -20,7 +20,7 @@ const DIGEST_DIGITS: usize = 32;
 /// The first characters of a digest. They change if the way to compute digests changes.
 const DIGEST_MARK: &str = "h1:";
 
-/// The key of the digests that the option `hash` puts in the place of values.
+/// The key of the digests that replace values with the option `hash`.
 #[derive(Clone)]
 pub struct HashKey(Secret);
 
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_have_equal_digests_however_they_are_written() {
+    fn equal_values_have_equal_digests_in_every_notation() {
         for (one, other) in [
             (r#""a\u0064a""#, r#""ada""#),
             ("1.0", "1"),

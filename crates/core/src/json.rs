@@ -180,7 +180,8 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
         }
         // Such a text is valid JSON, so a repeat would return the same.
         Category::Syntax if error.to_string().contains("hex escape") => {
-            let message = format!("{at}the string has half of a surrogate pair, which is not valid text");
+            let message =
+                format!("{at}the string has half of a surrogate pair, which is not valid text");
             return Error::schema(message);
         }
         Category::Eof => "the JSON ends too early",

@@ -78,7 +78,7 @@ impl Page {
         });
         let mut page = page.await.map_err(|error| error.with_offset(offset))?;
         if let Some(size) = call.size {
-            size.came();
+            size.arrived();
             page.asked = Some(size.limit);
         }
         Ok(page.with_claim(call.claim).await)
@@ -117,7 +117,8 @@ impl Page {
     pub fn to_json(&self) -> Result<String> {
         let records: Vec<&str> = self.records.iter().map(RawRecord::as_str).collect();
         let pagination = serde_json::to_string(&self.pagination);
-        let pagination = pagination.map_err(|_| Error::defect("the page cannot be written as JSON"))?;
+        let pagination =
+            pagination.map_err(|_| Error::defect("the page cannot be written as JSON"))?;
         let records = records.join(",\n");
         Ok(format!(
             "{{\"records\":[\n{records}\n],\"pagination\":{pagination}}}"

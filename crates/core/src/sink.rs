@@ -58,8 +58,8 @@ pub trait Sink: Send + 'static {
     /// The errors of the output.
     fn finish(&mut self, receipt: Receipt) -> Result<Self::Done>;
 
-    /// Keeps the data from which a later run can continue, and removes everything else. Adds to the error what was
-    /// kept.
+    /// Keeps the data from which a later run can continue, and removes everything else. Adds the kept data to the
+    /// message of the error.
     fn abandon(self, error: Error) -> Error;
 }
 
@@ -154,7 +154,7 @@ impl<S: Sink> Worker<S> {
     ) -> impl Future<Output = Result<R>> {
         let (sender, receiver) = oneshot::channel();
         let task: Task<S> = Box::new(|sink| drop(sender.send(task(sink))));
-        // If the thread has panicked, nobody answers.
+        // If the thread panicked, nobody answers.
         let _ = self.tasks.as_ref().map(|tasks| tasks.send(task));
         async { receiver.await.unwrap_or_else(|_| Err(lost())) }
     }

@@ -120,8 +120,8 @@ pub(crate) fn made(
         maker.put(schema, &mut value, name, text.as_str().into());
         maker.put(schema, &mut value, name, scalar(text));
     }
-    // If the page does not belong to a list of ours, it contains everything, so that nobody asks for the next one
-    // without end.
+    // If the page does not belong to a list of ours, it contains everything, so that no client requests further pages
+    // forever.
     let arrays = value.as_object().into_iter().flatten();
     let counts: Vec<usize> = arrays
         .filter_map(|(_, one)| Some(one.as_array()?.len()))

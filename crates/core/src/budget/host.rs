@@ -236,7 +236,8 @@ impl HostMember {
             let seen = self.decode(&self.seen);
             seen.filter(|it| it.last_used() <= now && it.last_used() + FRESH >= now)
         });
-        let is_usable = |it: &SharedGate| it.last_used() <= now + MAX_CLOCK_LEAD && !it.is_expired(now);
+        let is_usable =
+            |it: &SharedGate| it.last_used() <= now + MAX_CLOCK_LEAD && !it.is_expired(now);
         match state {
             Some(state) if is_usable(&state) => state,
             // Others may have sent any number of requests.

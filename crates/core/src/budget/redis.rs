@@ -20,7 +20,7 @@ use crate::budget::gate::{Admission, Endpoint, PriorityClass, RequestOutcome, Ti
 use crate::clock::{self, Time};
 use crate::process::{self, lock};
 use member::RedisMember;
-use server::{Connection, BudgetAddress};
+use server::{BudgetAddress, Connection};
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex as AsyncMutex, Notify};

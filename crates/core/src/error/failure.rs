@@ -76,7 +76,7 @@ failures! {
         "a service or network that is down says nothing";
     PROXY_REFUSED: Connect, Final, "the proxy refuses to connect",
         "its rules, its password or the address have to be changed first";
-    PROXY_NOT_HTTP: Connect, Final, "the proxy's address is not the address of an HTTP proxy",
+    PROXY_NOT_HTTP: Connect, Final, "the server at the proxy's address is not an HTTP proxy",
         "the setting names another port or scheme than the proxy's";
     PROXY_LOST: Connect, Outage, "the proxy ends the connection without an answer",
         "a proxy that restarts does so";

@@ -142,24 +142,14 @@ mod tests {
     #[test]
     fn a_json_fault_is_named_by_list_index_field_and_id() {
         for (record, path, id, what) in [
-            (
-                r#"{"id":"b","score":NaN}"#,
-                ".score",
-                r#""b""#,
-                "found NaN",
-            ),
+            (r#"{"id":"b","score":NaN}"#, ".score", r#""b""#, "found NaN"),
             (
                 r#"{"id":7,"score": -Infinity}"#,
                 ".score",
                 "7",
                 "found -Infinity",
             ),
-            (
-                r#"{"id":"b","on":True}"#,
-                ".on",
-                r#""b""#,
-                "found True",
-            ),
+            (r#"{"id":"b","on":True}"#, ".on", r#""b""#, "found True"),
             (
                 r#"{"id":"b","x":{"y":[1,None]}}"#,
                 ".x.y[1]",
@@ -191,12 +181,7 @@ mod tests {
                 r#""b""#,
                 "found something that JSON does not have",
             ),
-            (
-                r#"{"score":NaN,"id":"b"}"#,
-                ".score",
-                "",
-                "found NaN",
-            ),
+            (r#"{"score":NaN,"id":"b"}"#, ".score", "", "found NaN"),
             ("NaN", "", "", "found NaN"),
         ] {
             let whole = format!("{{\"ok\":true,\n\"rows\":[{{\"id\":\"a\"}},\r\n{record}]}}");

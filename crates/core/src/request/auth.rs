@@ -31,14 +31,14 @@ const OTHERS: &str = "although token_cache is host, another host, another user, 
 #[derive(Default)]
 pub(crate) struct Auth {
     /// Locked while a token is fetched, so that all other callers wait for that token.
-    state: tokio::sync::Mutex<State>,
+    state: tokio::sync::Mutex<TokenState>,
     /// The token that other processes use as well, if the settings ask for it.
     #[cfg(unix)]
     shared: Option<SharedToken>,
 }
 
 #[derive(Default)]
-struct State {
+struct TokenState {
     token: Option<Arc<Token>>,
     /// The last attempt to get a token, if it failed.
     failure: Option<(Time, Error)>,
@@ -97,7 +97,7 @@ impl Auth {
     }
 }
 
-impl State {
+impl TokenState {
     /// Returns the latest token if the service no longer accepts it.
     fn refused(&self) -> Option<&Issued> {
         let token = self.token.as_ref().filter(|token| token.is_refused());
@@ -120,7 +120,7 @@ impl State {
             now < *at + lasts
         });
         if let Some(token) = self.valid(now) {
-            // A renewal that has just failed is not tried again.
+            // A renewal that just failed is not tried again.
             return (now < token.issued.renew_at || failure.is_some()).then_some(Ok(token));
         }
         // Callers that were waiting when a fetch failed share its outcome. Refused credentials are the outcome for all

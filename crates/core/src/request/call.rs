@@ -21,7 +21,7 @@ pub(crate) struct Call {
     pub(crate) size: Option<PageRequest>,
     /// True if no error quotes the records of the response.
     pub(crate) hides_records: bool,
-    /// The address to which the service has redirected the call, within its origin.
+    /// The address to which the service redirected the call, within its origin.
     pub(super) redirected: Option<Url>,
     /// The number of redirects so far.
     pub(super) redirects: u32,

@@ -1,28 +1,27 @@
 //! The number of requests that a service answers at the same time, if the service limits it: learned from its refusals.
-//! Pure.
+//! The functions are pure.
 //!
-//! A refusal may mean that no more requests are accepted at the same time, if others are under way and the rate limit
-//! is not used up. From then on there are no more than that. The number grows again by one at a time (additive
-//! increase), and more slowly after each refused trial.
+//! If other requests are under way and the rate limit is not used up, a refusal may mean that the service accepts no
+//! more requests at the same time. From then on, no more are sent at the same time. The number grows again by one at a
+//! time (additive increase), and more slowly after each refused trial.
 
 use crate::budget::RequestOutcome;
 
-/// After a refused trial, this many successes must come before one more request is tried. Doubles with each refused
-/// trial.
+/// The number of successes after a refused trial before one more request is tried. It doubles with each refused trial.
 const PATIENCE: u32 = 16;
-/// Limits that number of successes.
+/// The maximum number of successes before one more request is tried.
 const MAX_PATIENCE: u32 = 1024;
-/// No known service limits this many requests at the same time.
+/// A number of requests at the same time that is above the limit of every known service.
 const MANY: usize = 128;
 
 /// The number of requests under way, and its limit.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     now: usize,
-    /// `None` if no limit is known.
+    /// The maximum number of requests under way; `None` if no limit is known.
     most: Option<usize>,
     successes: u32,
-    /// The number of successes that must come before one more request is tried.
+    /// The number of successes before one more request is tried.
     patience: u32,
     /// True while one more request than before is allowed, to see whether it is refused.
     is_tried: bool,

@@ -16,18 +16,19 @@ const MAX_ID_BYTES: usize = 200;
 /// The differences between records and their columns. Fields are named by JSON pointers, with `*` in the place of an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SchemaDifferences {
-    /// Fields without a column, unless the caller asked not to be told.
+    /// Fields without a column, unless the caller ignores them.
     pub new_fields: BTreeMap<String, Difference>,
-    /// Fields that are absent or null, although they are not nullable in the schema that was given, or in every record.
+    /// Fields that are absent or null although the given schema does not allow null, or that are absent or null in
+    /// every record.
     pub missing_fields: BTreeMap<String, Difference>,
-    /// Fields with values that their column cannot hold, unless the caller asked not to be told.
+    /// Fields with values that their column cannot hold, unless the caller ignores them.
     pub other_types: BTreeMap<String, Difference>,
 }
 
 /// The number of times that a field differed from its column, and an example.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
-    /// The number of times.
+    /// The number of times that the field differed.
     pub count: u64,
     /// The type of the column, as schema files name it; null for a new field.
     #[serde(default)]
@@ -35,7 +36,7 @@ pub struct Difference {
     /// The number of values of each type: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.
     #[serde(default)]
     pub found: BTreeMap<String, u64>,
-    /// The first such value.
+    /// The first value that differed.
     pub example: Example,
 }
 

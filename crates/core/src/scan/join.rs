@@ -57,7 +57,7 @@ const MAX_BETWEEN: usize = 200;
 pub(crate) enum Verdict {
     /// Deliver the new records of the page.
     Deliver(Delivery),
-    /// Keep the page until the page at this offset has been joined.
+    /// Keep the page until the page at this offset is joined.
     NeedsEarlier(u64),
     /// Drop the page, and read the page at this offset.
     Retry(u64),
@@ -113,7 +113,7 @@ pub(crate) struct Joiner {
     extra_overlap: u64,
     /// The number of records that the service grants in a page.
     granted: u64,
-    /// The reason why pages cannot be joined and are delivered without that; `None` if they can be joined.
+    /// The reason why pages cannot be joined, and are delivered unjoined; `None` if they can be joined.
     cannot_join: Option<Doubt>,
     /// The distance of the last step back from a page without known records.
     back: u64,

@@ -235,7 +235,7 @@ impl Doubt {
             Self::MovedTooFar => {
                 "pages no longer hold what was delivered, or repeat it without end: the list changes faster than it can be read, or its offsets are not honoured"
             }
-            Self::RepeatedId => "several records have the same id and cannot be told apart",
+            Self::RepeatedId => "several records have the same id and cannot be distinguished",
             Self::EqualRecords => "several records without an id are identical",
             Self::WholePages => {
                 "the service seems to read whole pages of one size only, so that pages cannot overlap, and the list changed while it was read"
@@ -332,7 +332,7 @@ impl Receipt {
         let (list, records) = (&self.resource, self.records);
         (self.completeness == Completeness::NotProven).then(|| {
             format!(
-                "{list}: {records} records came, and it is not proven that they are all: {}",
+                "{list}: {records} records were received, and it is not proven that they are all: {}",
                 self.reasons()
             )
         })

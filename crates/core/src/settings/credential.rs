@@ -1,5 +1,5 @@
-//! The client secret, and the place where it is read again when the service refuses it: a file, a command, or a function
-//! of the program.
+//! The client secret and its source, which is read again when the service refuses the secret: a file, a command, or a
+//! function of the program.
 
 mod command;
 
@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 /// The time limit of a command, and of a function that is called again.
 const LIMIT: Duration = Duration::from_secs(10);
-/// Limits the bytes that are shown of what a command or a function says about its failure.
+/// Limits the length of the reason that a command or a function gives for its failure, in bytes.
 const LONGEST_REASON: usize = 512;
 
 /// The source of the client secret.
@@ -126,7 +126,8 @@ impl Held {
 }
 
 impl Credential {
-    /// Reads the credentials for the first time. `client_id` is the setting, which goes before the ID of the source.
+    /// Reads the credentials for the first time. `client_id` is the setting, which takes precedence over the ID of the
+    /// source.
     ///
     /// # Errors
     /// `Config`, naming the setting.
@@ -161,13 +162,13 @@ impl Credential {
         known.last().cloned().unwrap_or_else(|| Secret::new(""))
     }
 
-    /// Returns all secrets that have been in use.
+    /// Returns all secrets that were in use so far.
     pub(crate) fn known(&self) -> Vec<Secret> {
         lock(&self.known).clone()
     }
 
-    /// Reads the secret again after the service has refused this one. Returns another secret, or `None` if it is the
-    /// same one.
+    /// Reads the secret again after the service refused this one. Returns another secret, or `None` if it is the same
+    /// one.
     ///
     /// # Errors
     /// `Config`, naming the setting; `Internal` if the system grants no thread.
@@ -181,7 +182,7 @@ impl Credential {
         }
         let (sender, receiver) = oneshot::channel();
         let source = self.source.clone();
-        // A file system, a command or a function may take its time, and must not hold up other requests.
+        // A file system, a command or a function may be slow, and must not delay other requests.
         let reader = thread::Builder::new().spawn(move || sender.send(source.read(LIMIT)).is_ok());
         reader.map_err(|error| Error::new(ErrorKind::Internal, format!("no thread: {error}")))?;
         let read = clock::in_time(LIMIT + Duration::from_secs(1), receiver).await;
@@ -202,7 +203,7 @@ impl Credential {
     }
 }
 
-/// Checks that a source has not become that of another client, whose budget is another one.
+/// Checks that the source still holds the secret of the same client. Another client would have another budget.
 fn check_id(known: Option<&str>, held: Option<&str>) -> Result<()> {
     match (known, held) {
         (Some(known), Some(held)) if known != held => Err(failed(

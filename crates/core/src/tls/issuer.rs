@@ -1,4 +1,4 @@
-//! The name of the authority that has issued a certificate, read from its DER form (RFC 5280).
+//! The name of the authority that issued a certificate, read from its DER form (RFC 5280).
 
 /// The object identifiers of a common name and of an organization.
 const COMMON_NAME: &[u8] = &[0x55, 4, 3];

@@ -14,7 +14,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{Ledger, COUNT_MARGIN, NOISE_FLOOR, RESERVED, SentRequest};
+use super::ledger::{COUNT_MARGIN, Ledger, NOISE_FLOOR, RESERVED, SentRequest};
 use super::windows::Windows;
 
 /// The number of slots that are unused at the start. A sliding counter never allows them. Other servers show within

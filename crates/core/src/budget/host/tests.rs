@@ -245,7 +245,11 @@ fn a_pause_lasts_as_long_as_the_service_said_or_else_one_window() {
     gate.clamp_pauses(now, &Pauses::default());
     assert_eq!(gate.paused_until(), now + Duration::from_secs(1));
     gate.clamp_pauses(now, &told);
-    assert_eq!(gate.paused_until(), now + hour, "a process to which the pause was named obeys it");
+    assert_eq!(
+        gate.paused_until(),
+        now + hour,
+        "a process to which the pause was named obeys it"
+    );
 }
 
 /// An unknown probe and unknown requests in flight do not delay members for long.

@@ -141,7 +141,11 @@ impl RedisMember {
                 (pacer.next.max(self.outage.probe_at), None)
             }
             _ if self.failures.is_outage() => {
-                return wait(now, asks.unwrap_or(now + RECHECK_OUTAGE_AFTER), Some(self.failures));
+                return wait(
+                    now,
+                    asks.unwrap_or(now + RECHECK_OUTAGE_AFTER),
+                    Some(self.failures),
+                );
             }
             (None, Some(unreachable)) if !self.shares => {
                 return Err(unreachable.reason.clone());
@@ -288,9 +292,7 @@ impl RedisMember {
         let slots = match class {
             _ if !waits || !pause.is_zero() => 0,
             PriorityClass::Single => 1,
-            PriorityClass::Scan | PriorityClass::Background => {
-                (1 + per_trip as u32).min(MAX_SLOTS)
-            }
+            PriorityClass::Scan | PriorityClass::Background => (1 + per_trip as u32).min(MAX_SLOTS),
         };
         let max_wait = self.pauses.trusted_until.saturating_sub(now).max(WINDOW);
         let knows = !self.granted.is_zero() && now < self.granted + KNOWN;

@@ -308,7 +308,11 @@ impl Connection {
     }
 
     /// Sends a question, and returns the reply or the reason for its absence.
-    pub(super) async fn ask_once(&mut self, place: &BudgetAddress, ask: &Ask) -> Result<Reply, String> {
+    pub(super) async fn ask_once(
+        &mut self,
+        place: &BudgetAddress,
+        ask: &Ask,
+    ) -> Result<Reply, String> {
         let text = serde_json::to_string(ask).map_err(|error| error.to_string())?;
         let mut call = place.script.key(&place.key);
         let reply = call.arg(text).invoke_async(&mut self.0);

@@ -544,11 +544,7 @@ fn a_value_that_was_damaged_or_forged_is_replaced() {
             let reply = reply.and_then(|reply| Reply::read(&reply));
             let reply = reply.unwrap_or_else(|reason| panic!("{text}: {reason}"));
             let has_slots = reply.slots > 0;
-            let at = if has_slots {
-                reply.first
-            } else {
-                reply.again
-            };
+            let at = if has_slots { reply.first } else { reply.again };
             // An outage is probed within 8 s. A member whose turn comes after others waits for their turns.
             assert!(at <= now + 8.1, "{text}: {reply:?}");
             assert!(reply.pause <= now + 1.0, "{text}: {reply:?}");

@@ -124,7 +124,11 @@ fn a_lock_that_is_never_released_blocks_nobody() {
     write(&file, b"value");
     let stopped = file.lock().unwrap();
     let next = file.lock().unwrap();
-    assert_eq!(next.value().unwrap(), b"value", "the value is copied to the new file");
+    assert_eq!(
+        next.value().unwrap(),
+        b"value",
+        "the value is copied to the new file"
+    );
     assert!(next.is_current() && !stopped.is_current());
     assert!(open(&file.path).try_lock().is_err(), "it excludes others");
     stopped.write(b"what nobody reads").unwrap();
