@@ -187,7 +187,7 @@ impl HostMember {
         &mut self,
         mut operation: impl FnMut(&mut SharedGate, Time) -> T,
     ) -> io::Result<T> {
-        for _ in 0..shared_file::MAX_RESTARTS {
+        for _ in 0..shared_file::MAX_LOCK_RESTARTS {
             let locked = self.file.lock()?;
             let now = clock::now();
             let mut state = self.load(&locked, now);

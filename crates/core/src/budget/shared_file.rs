@@ -25,7 +25,7 @@ const TRIES: u32 = 50;
 /// The pause between two tries for the lock.
 const PAUSE: Duration = Duration::from_millis(5);
 /// The number of times that an operation is restarted because the file was replaced.
-pub(crate) const MAX_RESTARTS: u32 = 8;
+pub(crate) const MAX_LOCK_RESTARTS: u32 = 8;
 /// The size of each copy, in bytes.
 const COPY_SIZE: u64 = 256 * 1024;
 /// The size of the number, the checksum and the length at the beginning of each copy.
@@ -164,7 +164,7 @@ impl SharedFile {
         let made = directory.recursive(true).mode(0o700);
         made.create(self.directory())?;
         let (mut tries, mut holder) = (0, None);
-        for _ in 0..2 * self.max_tries + MAX_RESTARTS {
+        for _ in 0..2 * self.max_tries + MAX_LOCK_RESTARTS {
             let Some(file) = self.open(true)? else {
                 self.replace(None)?;
                 continue;

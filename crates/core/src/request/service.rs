@@ -24,7 +24,7 @@ use talentdata_types::{CREATE_TOKEN, Method, Secret, TokenRequest, TokenUse};
 use url::Url;
 
 /// The client's name in the header `User-Agent`.
-const NAME: &str = concat!("talentdata/", env!("CARGO_PKG_VERSION"));
+const USER_AGENT_NAME: &str = concat!("talentdata/", env!("CARGO_PKG_VERSION"));
 
 /// The statuses of redirects that are followed.
 const FOLLOWED: [u16; 5] = [301, 302, 303, 307, 308];
@@ -427,7 +427,7 @@ impl Service {
         headers.extend(parts.headers.clone());
         headers.insert(ACCEPT, HeaderValue::from_static(call.operation.accept));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
-        headers.insert(USER_AGENT, HeaderValue::from_static(NAME));
+        headers.insert(USER_AGENT, HeaderValue::from_static(USER_AGENT_NAME));
         if let (Some(_), Some(of)) = (&parts.body, &call.operation.body) {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(of.media_type));
         }

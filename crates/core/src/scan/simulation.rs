@@ -213,7 +213,7 @@ impl Trial<'_> {
                 }
             };
             if page.is_ok() && wanted.limit.is_none() {
-                asked.came();
+                asked.arrived();
             }
             let identity = |record: &u64| {
                 let (bytes, by_id) = self.service.identity(*record);
