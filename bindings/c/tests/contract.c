@@ -455,7 +455,7 @@ static void a_secret_from_a_callback(void) {
   config = talentdata_config_new();
   OK(talentdata_config_set_secret_callback(config, fixture_secret, NULL, NULL));
   fixture_fails(talentdata_client_new(config, fixture_slot(0)), TALENTDATA_ERROR_KIND_CONFIG,
-                "client_secret: its function has failed: it has returned -1", "a callback without a secret");
+                "client_secret: its function failed: it has returned -1", "a callback without a secret");
   talentdata_config_free(config);
 }
 

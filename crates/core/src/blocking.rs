@@ -216,7 +216,7 @@ pub struct RecordIterator {
 }
 
 impl RecordIterator {
-    /// Returns the receipt of the records that were returned so far. It is final once the iterator has ended.
+    /// Returns the receipt of the records that were returned so far. It is final once the iterator ended.
     pub fn receipt(&self) -> Receipt {
         self.scan.get().map(Scan::receipt).unwrap_or_default()
     }
@@ -423,8 +423,8 @@ impl JobProgress {
 }
 
 impl<T: Send + 'static> Job<T> {
-    /// Creates a job called `name`, for example `export`, that has not begun. The work itself handles the stop, because
-    /// it may have files to keep or to remove.
+    /// Creates a job called `name`, for example `export`, that did not begin yet. The work itself handles the stop,
+    /// because it may have files to keep or to remove.
     ///
     /// # Errors
     /// `Closed` if the client was closed.

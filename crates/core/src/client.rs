@@ -18,7 +18,7 @@ use talentdata_types::Operation;
 use tokio::sync::Notify;
 
 /// Limits the wait until a server knows that a client left.
-const LEAVING: Duration = Duration::from_millis(200);
+const LEAVE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A client of the service. Clones share token, budget and connections. It may be used from any task of a tokio
 /// runtime.
@@ -108,7 +108,7 @@ impl Client {
         let left = self.0.queue.budget.status().departed();
         async move {
             // A server that cannot be reached notices the end later.
-            let _ = clock::in_time(LEAVING, left).await;
+            let _ = clock::in_time(LEAVE_TIMEOUT, left).await;
         }
     }
 

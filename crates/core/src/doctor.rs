@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 use talentdata_types::{CREATE_TOKEN, OPERATIONS, Operation};
 
 /// The time limit for each request of a check-up.
-const LIMIT: Duration = Duration::from_secs(20);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 /// The largest accepted difference from the clock of the service.
 const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(60);
 /// The free space of a directory for temporary files below which a check fails, in bytes.
@@ -277,7 +277,7 @@ impl Findings {
             config.budget = BudgetStore::Process;
         }
         config.max_attempts = 1;
-        config.timeout = config.timeout.min(LIMIT);
+        config.timeout = config.timeout.min(REQUEST_TIMEOUT);
         let client = match client.with_config(config) {
             Ok(client) => client,
             Err(error) => return self.failed("host_name", &error),

@@ -6,8 +6,8 @@ mod scrub;
 
 use failure::{Course, RequestFailure};
 pub use kind::{ErrorKind, Remedy};
-use scrub::KEPT;
-use scrub::LEFT_OUT;
+use scrub::MAX_FOREIGN_BYTES;
+use scrub::OMITTED;
 pub(crate) use scrub::Scrubber;
 pub use scrub::is_terminal_control;
 
@@ -351,11 +351,11 @@ impl Error {
             inner.body = None;
             inner.service_sentence.clear();
             if inner.kind.quotes_responses() {
-                inner.message = format!("{}; {LEFT_OUT}", inner.kind.summary());
+                inner.message = format!("{}; {OMITTED}", inner.kind.summary());
             }
         }
         inner.service_sentence = scrubber.redact(&inner.service_sentence, LONGEST_SENTENCE);
-        inner.message = scrubber.redact(&inner.message, KEPT);
+        inner.message = scrubber.redact(&inner.message, MAX_FOREIGN_BYTES);
         if !inner.message.ends_with(&inner.service_sentence) {
             inner.message += &inner.service_sentence;
         }

@@ -28,7 +28,7 @@ pub fn pointer_step(name: &str) -> String {
 /// value. A duplicate name is passed each time.
 ///
 /// # Errors
-/// An error if `text` is not one JSON object. The members before the fault have been passed by then.
+/// An error if `text` is not one JSON object. The members before the fault are passed first.
 pub(crate) fn read_object<'a>(
     text: &'a str,
     take: impl FnMut(&'a str, &'a str),

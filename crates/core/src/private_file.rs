@@ -7,7 +7,7 @@ use std::path::Path;
 use talentdata_types::Secret;
 
 /// Limits the size of such a file, in bytes.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Reads text as editors and shells save it: UTF-8, with an optional byte order mark, which is dropped.
 ///
@@ -80,10 +80,10 @@ fn read(path: &Path, check: impl Fn(&Path, &File, &Metadata) -> Result<()>) -> R
         check(path, &file, &facts)?;
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1)
+    file.take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
-    if bytes.len() as u64 > LARGEST {
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(Error::config(format!(
             "cannot read {shown}: it is larger than 1 MiB"
         )));

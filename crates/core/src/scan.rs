@@ -185,7 +185,7 @@ impl<T> Scan<T> {
         self.pages.unproven.take()
     }
 
-    /// Returns the receipt of the records that were returned so far. It is final once the scan has ended.
+    /// Returns the receipt of the records that were returned so far. It is final once the scan ended.
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {

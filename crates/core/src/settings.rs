@@ -262,11 +262,11 @@ choice!(OnUnreachable, "on_unreachable", { Share => "share", Wait => "wait" });
 /// The priority of scans among all clients that share the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// After single calls.
+    /// Scans go after single calls.
     Normal,
-    /// Like single calls.
+    /// Scans have the priority of single calls.
     Foreground,
-    /// After all others.
+    /// Scans go after all other requests.
     Background,
 }
 

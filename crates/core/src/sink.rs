@@ -67,7 +67,7 @@ pub trait Sink: Send + 'static {
 /// into the sink.
 ///
 /// `progress` is called after each page. When `stop` completes, the sink is abandoned and the run ends with
-/// `Cancelled`. With a `patience`, the run ends after that time even if the sink has not returned. This is for outputs
+/// `Cancelled`. With a `patience`, the run ends after that time even if the sink did not return. This is for outputs
 /// that may block forever. Dropping the future is like killing the process: nothing is cleaned up.
 ///
 /// # Errors

@@ -68,7 +68,7 @@ fn versions(provider: Arc<CryptoProvider>) -> Result<ConfigBuilder<ClientConfig,
 /// The other end of a handshake, for errors.
 #[derive(Clone, Copy)]
 pub(crate) struct Peer<'a> {
-    /// Its role, such as `the service`.
+    /// The role of the other end, such as `the service`.
     pub(crate) whose: &'a str,
     /// True if this client presents a certificate.
     pub(crate) knows_us: bool,

@@ -194,8 +194,8 @@ impl RecordsState {
     }
 
     fn tied(&self, places: Range<u64>, total: u64, rng: &mut Rng) -> Vec<u64> {
-        let start = places.start.saturating_sub(MARGIN);
-        let end = places.end.saturating_add(MARGIN).min(total);
+        let start = places.start.saturating_sub(TIE_MARGIN);
+        let end = places.end.saturating_add(TIE_MARGIN).min(total);
         let mut value = 0;
         let valued = self.cut(start..end).into_iter().map(|number| {
             // A record that was inserted between tied ones is tied with them.
@@ -342,7 +342,7 @@ fn greatest_divisor(one: u64, other: u64) -> u64 {
 }
 
 /// A length above the longest run of ties, so that ties across the edge of a page are shuffled as a whole.
-const MARGIN: u64 = 32;
+const TIE_MARGIN: u64 = 32;
 
 /// Returns the value by which a record is sorted: seven records share the first, eight the second, and so on up to
 /// twelve.

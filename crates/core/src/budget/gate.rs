@@ -49,7 +49,7 @@ use crate::clock::Time;
 
 /// The window of the documented limit, which counts requests per second.
 pub(crate) const WINDOW: Duration = Duration::from_secs(1);
-/// The status of a request that the service has refused because of its rate limit.
+/// The status of a request that the service refused because of its rate limit.
 const TOO_MANY_REQUESTS: u16 = 429;
 /// The maximum number of unanswered requests before the first response. Later, it is multiplied by one plus the number
 /// of requests in a usual round trip. This is enough to keep pace, and so few that a stalled service does not receive
@@ -60,7 +60,7 @@ const MAX_UNANSWERED: f64 = 4.0;
 const MAX_IN_FLIGHT: usize = 128;
 /// The time without a response that names a lower limit, after which the gate returns to the higher one. Endpoints may
 /// name different limits.
-const LIMIT_LASTS: Duration = Duration::from_secs(10);
+const LOWER_LIMIT_LASTS: Duration = Duration::from_secs(10);
 /// The time after which the requests of a member that was not seen count as lost.
 const SILENT: Duration = Duration::from_secs(2);
 /// The time after which a gate that waits for a response is asked again, because another member may have received it.
@@ -69,7 +69,7 @@ const POLL: Duration = Duration::from_millis(10);
 const MAX_ASK_INTERVAL: Duration = Duration::from_millis(250);
 /// The part of its expected wait after which a member asks again if its turn is not the next. Once it is next, it
 /// receives the exact time.
-const EARLY: f64 = 0.8;
+const ASK_AGAIN_PART: f64 = 0.8;
 /// The time after which a member that was not seen expires. The learned model expires if no member was seen for this
 /// long.
 const EXPIRE_AFTER: Duration = Duration::from_secs(60);
@@ -90,11 +90,11 @@ pub(crate) struct Ticket {
 /// The outcome of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RequestOutcome {
-    /// It was not sent after all.
+    /// The request was not sent after all.
     Unsent,
     /// The caller no longer waits for a response. The server may have counted the request.
     Lost,
-    /// It failed without a response, or its response broke off.
+    /// The request failed without a response, or its response broke off.
     Failed {
         /// True if the server may have counted it. If no connection was made, the request does not count.
         sent: bool,
@@ -223,7 +223,7 @@ impl SharedGate {
         }
         let gap = WINDOW.div_f64(self.pace.aim().max(1.0));
         let turn = match ready {
-            Some(_) => earliest.saturating_add(gap.mul_f64(EARLY * f64::from(ahead))),
+            Some(_) => earliest.saturating_add(gap.mul_f64(ASK_AGAIN_PART * f64::from(ahead))),
             None => now + POLL * (1 + ahead),
         };
         let again = turn.max(allowed).min(now + MAX_ASK_INTERVAL);
@@ -347,7 +347,7 @@ impl SharedGate {
         // With a limit of 0, no request could ever show that the limit has risen.
         let per_window = (f64::from(named) / window.as_secs_f64()).floor().max(1.0);
         let limit = per_window.min(self.limit.max(1).into());
-        if limit > self.pace.limit && now < self.limit_named.saturating_add(LIMIT_LASTS) {
+        if limit > self.pace.limit && now < self.limit_named.saturating_add(LOWER_LIMIT_LASTS) {
             return;
         }
         if limit != self.pace.limit {

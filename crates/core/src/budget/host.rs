@@ -29,7 +29,7 @@ const TRIES: u32 = 1500;
 /// The pause between two tries for the lock.
 const PAUSE: Duration = Duration::from_micros(100);
 /// The time for which this process's own copy of the state may be used if the file is lost.
-const FRESH: Duration = Duration::from_secs(2);
+const OWN_COPY_VALID_FOR: Duration = Duration::from_secs(2);
 /// A state that is further in the future than this was written during another boot of the host.
 const MAX_CLOCK_LEAD: Duration = Duration::from_secs(1);
 
@@ -234,7 +234,7 @@ impl HostMember {
         let state = content.or_else(|| {
             self.file.sweep();
             let seen = self.decode(&self.seen);
-            seen.filter(|it| it.last_used() <= now && it.last_used() + FRESH >= now)
+            seen.filter(|it| it.last_used() <= now && it.last_used() + OWN_COPY_VALID_FOR >= now)
         });
         let is_usable =
             |it: &SharedGate| it.last_used() <= now + MAX_CLOCK_LEAD && !it.is_expired(now);

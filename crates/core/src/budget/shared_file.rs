@@ -74,7 +74,7 @@ pub(crate) struct Locked {
 }
 
 impl Locked {
-    /// Returns whether the path still leads to this file. If not, another process has replaced it.
+    /// Returns whether the path still leads to this file. If not, another process replaced it.
     pub(crate) fn is_current(&self) -> bool {
         leads_to(&self.path, &self.file)
     }
@@ -158,7 +158,7 @@ impl SharedFile {
 
     /// Opens the file, or creates it, and waits for its lock. If the file stays locked for `max_tries` tries, a copy
     /// replaces it. If it is not ours, an empty file replaces it. The limit is a number of tries and not a time,
-    /// because the waiting process may have been stopped itself.
+    /// because the waiting process may be stopped itself for a while.
     pub(crate) fn lock(&self) -> Result<Locked> {
         let mut directory = DirBuilder::new();
         let made = directory.recursive(true).mode(0o700);

@@ -22,7 +22,8 @@ pub enum ErrorKind {
     Transport = 5,
     /// A deadline passed.
     Timeout = 6,
-    /// The service answered with a redirect that is not followed: it leads elsewhere, or is not of a GET request.
+    /// The service answered with a redirect that is not followed: it leads to another origin, or does not answer a GET
+    /// request.
     Redirect = 7,
     /// The response is larger than the client takes.
     TooLarge = 8,
@@ -66,7 +67,7 @@ pub enum ErrorKind {
     StorageFull = 27,
     /// Another process is using the file, the mirror or the port.
     Busy = 28,
-    /// A path leads to no file that can be used: nothing is there, it is something else, or access is denied.
+    /// A path does not lead to a usable file: nothing is there, it is not a file of this kind, or access is denied.
     Path = 29,
 }
 

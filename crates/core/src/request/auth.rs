@@ -25,7 +25,7 @@ const REFUSED: &str = "the service refused the token right after it was issued; 
 /// Advice if each client has a token of its own.
 const TRY_HOST: &str = "another process may have renewed it with the same client_id. If the service accepts only the newest token, set token_cache to host (it is process), and the processes of this user on this host share one";
 /// Advice if the processes of a user on a host share one token.
-const OTHERS: &str = "although token_cache is host, another host, another user, or a client whose token_cache is process may have renewed it with the same client_id";
+const ALREADY_SHARED: &str = "although token_cache is host, another host, another user, or a client whose token_cache is process may have renewed it with the same client_id";
 
 /// The token cache of one client.
 #[derive(Default)]
@@ -84,7 +84,7 @@ impl Auth {
                 );
             }
             (None, TokenCache::Process) => advice += TRY_HOST,
-            (None, TokenCache::Host) => advice += OTHERS,
+            (None, TokenCache::Host) => advice += ALREADY_SHARED,
         }
         #[cfg(unix)]
         if let Some(shared) = &self.shared {
@@ -110,7 +110,7 @@ impl TokenState {
         self.token.clone().filter(lasts)
     }
 
-    /// Returns the outcome for a caller that has been waiting since `asked`; `None` if a token must be fetched.
+    /// Returns the outcome for a caller that waits since `asked`; `None` if a token must be fetched.
     fn known(&self, now: Time, asked: Time) -> Option<Result<Arc<Token>>> {
         let failure = self.failure.as_ref().filter(|(at, error)| {
             let lasts = match error.kind() {

@@ -8,11 +8,11 @@
 use crate::budget::RequestOutcome;
 
 /// The number of successes after a refused trial before one more request is tried. It doubles with each refused trial.
-const PATIENCE: u32 = 16;
+const SUCCESSES_BEFORE_TRIAL: u32 = 16;
 /// The maximum number of successes before one more request is tried.
-const MAX_PATIENCE: u32 = 1024;
+const MAX_SUCCESSES_BEFORE_TRIAL: u32 = 1024;
 /// A number of requests at the same time that is above the limit of every known service.
-const MANY: usize = 128;
+const ABOVE_EVERY_LIMIT: usize = 128;
 
 /// The number of requests under way, and its limit.
 #[derive(Debug, Default)]
@@ -48,9 +48,10 @@ impl InFlight {
                     return;
                 }
                 if std::mem::take(&mut self.is_tried) {
-                    self.patience = (2 * self.patience).clamp(PATIENCE, MAX_PATIENCE);
+                    self.patience = (2 * self.patience)
+                        .clamp(SUCCESSES_BEFORE_TRIAL, MAX_SUCCESSES_BEFORE_TRIAL);
                 }
-                self.most = Some(self.most.unwrap_or(MANY).min(self.now));
+                self.most = Some(self.most.unwrap_or(ABOVE_EVERY_LIMIT).min(self.now));
                 self.successes = 0;
             }
             RequestOutcome::Answered(200..=299, _) => {
@@ -60,7 +61,7 @@ impl InFlight {
                 {
                     self.successes = 0;
                     self.is_tried = true;
-                    self.most = Some(most + 1).filter(|most| *most < MANY);
+                    self.most = Some(most + 1).filter(|most| *most < ABOVE_EVERY_LIMIT);
                 }
             }
             _ => {}

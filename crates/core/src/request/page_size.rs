@@ -11,16 +11,16 @@ use crate::process::lock;
 use std::sync::{Arc, Mutex};
 
 /// The number of pages of a reduced size that must arrive before a larger one is tried.
-const PATIENCE: u64 = 4;
+const PAGES_BEFORE_TRIAL: u64 = 4;
 /// The factor by which that number grows after each failed trial.
-const PATIENCE_GROWS: u64 = 4;
+const TRIAL_GAP_GROWTH: u64 = 4;
 /// The smallest page that is requested after a refusal that does not mention the size. The refusal may have another
 /// reason.
-const LEAST_OF_REFUSED: u64 = 5;
+const MIN_SIZE_AFTER_REFUSAL: u64 = 5;
 /// The largest page that is requested after such a refusal if this size has worked before.
-const PROBE: u64 = 10;
+const MAX_PROBED_SIZE: u64 = 10;
 /// The statuses of refusals that may be about the size.
-const REFUSALS: [u16; 6] = [200, 400, 413, 414, 416, 422];
+const REFUSAL_STATUSES: [u16; 6] = [200, 400, 413, 414, 416, 422];
 /// Words that show that a refusal is about the size.
 const ABOUT_SIZE: [&str; 6] = [
     "limit",
@@ -90,7 +90,7 @@ impl PageSize {
         PageSize {
             most,
             now: most,
-            patience: PATIENCE,
+            patience: PAGES_BEFORE_TRIAL,
             ..PageSize::default()
         }
     }
@@ -164,16 +164,16 @@ impl PageRequest {
         let (smaller, tolerated) = match (error.kind(), error.status()) {
             (ErrorKind::TooLarge, None) => (Smaller::AtOnce, 0),
             (ErrorKind::BadRequest | ErrorKind::Api, Some(status))
-                if REFUSALS.contains(&status) =>
+                if REFUSAL_STATUSES.contains(&status) =>
             {
                 if status != 413 && named.is_none() && !is_about_size(error) {
-                    least = LEAST_OF_REFUSED;
+                    least = MIN_SIZE_AFTER_REFUSAL;
                     // If pages of this size arrived, the service may refuse the offset. One small page shows that.
                     if self.is_probed {
                         return Smaller::No;
                     }
                     if has_worked && self.offset > 0 {
-                        most = PROBE;
+                        most = MAX_PROBED_SIZE;
                         self.is_probed = true;
                     }
                 }
@@ -195,7 +195,7 @@ impl PageRequest {
         };
         if self.is_trial {
             (size.is_tried, size.pages) = (false, 0);
-            size.patience = size.patience.saturating_mul(PATIENCE_GROWS);
+            size.patience = size.patience.saturating_mul(TRIAL_GAP_GROWTH);
             self.is_trial = false;
             self.limit = size.now;
         } else if self.failures <= tolerated && !self.is_reduced {

@@ -313,7 +313,7 @@ impl<'a> RetryState<'a> {
         })
     }
 
-    /// Adds to the error that ends the call the number of its attempts, and how long the service has been down.
+    /// Adds to the error that ends the call the number of its attempts, and the duration of the outage.
     pub(crate) fn describe(&self, error: Error) -> Error {
         let error = error.with_attempts(self.attempts);
         let Some((now, Failures { count, since })) = self.outage else {

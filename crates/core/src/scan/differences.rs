@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The number of fields of each kind that the summary names.
-const SHOWN: usize = 5;
+const MAX_SHOWN_FIELDS: usize = 5;
 
 /// Limits the length of an `id` in an example. A longer one is omitted.
 const MAX_ID_BYTES: usize = 200;
@@ -60,7 +60,7 @@ impl SchemaDifferences {
         let kinds = [&self.other_types, &self.new_fields, &self.missing_fields];
         let mut parts = Vec::new();
         for (kind, fields) in kinds.into_iter().enumerate() {
-            for (name, field) in fields.iter().take(SHOWN) {
+            for (name, field) in fields.iter().take(MAX_SHOWN_FIELDS) {
                 let (count, example) = (field.count, field.example.in_words());
                 let column = field.column.as_deref().unwrap_or_default();
                 let found = field.found.keys().map(String::as_str);
@@ -73,7 +73,11 @@ impl SchemaDifferences {
                     _ => format!("{name} is missing in {count} places, first in {example}"),
                 });
             }
-            if let Some(more) = fields.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+            if let Some(more) = fields
+                .len()
+                .checked_sub(MAX_SHOWN_FIELDS)
+                .filter(|more| *more > 0)
+            {
                 parts.push(format!("{more} fields more"));
             }
         }

@@ -70,7 +70,7 @@ pub(crate) enum Verdict {
 pub(crate) struct Delivery {
     /// The index of each record to deliver, with the record's place in the order.
     pub(crate) fresh: Vec<(usize, DeliveredId)>,
-    /// The indices of records that were inserted behind the scan and are not delivered.
+    /// The indices of records that were inserted in the part that was already read, and are not delivered.
     pub(crate) inserted_behind_us: Vec<usize>,
     /// True if pages that were read ahead must be dropped.
     pub(crate) drops_read_ahead: bool,
@@ -228,8 +228,8 @@ impl Joiner {
         continues && offset.saturating_add(self.overlap()) < total
     }
 
-    /// Returns whether the end was read once and the total has not changed so far. All records were received by then,
-    /// so the beginning and the end can be read again at the same time.
+    /// Returns whether the end was read once and the total did not change so far. All records were received by then, so
+    /// the beginning and the end can be read again at the same time.
     pub(crate) fn is_at_end(&self) -> bool {
         self.phase == Phase::Reading && self.ends == 1 && !self.evidence.total_changed
     }

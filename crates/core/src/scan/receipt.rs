@@ -165,7 +165,7 @@ const ASSUMES: &str = "the list keeps its order and its records keep their ident
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completeness {
-    /// The scan has not reached the end of the list.
+    /// The scan did not reach the end of the list yet.
     #[default]
     Unfinished,
     /// Every record that was present throughout the scan was delivered exactly once. `basis` names the proof.
@@ -296,7 +296,7 @@ impl Receipt {
         self
     }
 
-    /// Returns the receipt without the `held` records that the caller has not received yet.
+    /// Returns the receipt without the `held` records that the caller did not receive yet.
     pub fn without(mut self, held: usize) -> Self {
         self.records = self.records.saturating_sub(held as u64);
         if held > 0 {

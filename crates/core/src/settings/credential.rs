@@ -20,7 +20,7 @@ use talentdata_types::Secret;
 use tokio::sync::oneshot;
 
 /// The time limit of a command, and of a function that is called again.
-const LIMIT: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// Limits the length of the reason that a command or a function gives for its failure, in bytes.
 const LONGEST_REASON: usize = 512;
 
@@ -85,7 +85,7 @@ impl SecretSource {
                 let setting = "client_secret";
                 let secret = (function.0)().map_err(|why| {
                     let why = Scrubber::default().redact_untrusted(&why, LONGEST_REASON);
-                    failed(setting, &format!("its function has failed: {why}"))
+                    failed(setting, &format!("its function failed: {why}"))
                 })?;
                 (setting, Held::alone(Secret::new(secret)))
             }
@@ -132,7 +132,7 @@ impl Credential {
     /// # Errors
     /// `Config`, naming the setting.
     pub(super) fn open(source: SecretSource, client_id: Option<String>) -> Result<Self> {
-        let held = source.read(LIMIT)?;
+        let held = source.read(READ_TIMEOUT)?;
         check_id(client_id.as_deref(), held.client_id.as_deref())?;
         Ok(Credential {
             client_id: client_id.or(held.client_id),
@@ -183,11 +183,12 @@ impl Credential {
         let (sender, receiver) = oneshot::channel();
         let source = self.source.clone();
         // A file system, a command or a function may be slow, and must not delay other requests.
-        let reader = thread::Builder::new().spawn(move || sender.send(source.read(LIMIT)).is_ok());
+        let reader =
+            thread::Builder::new().spawn(move || sender.send(source.read(READ_TIMEOUT)).is_ok());
         reader.map_err(|error| Error::new(ErrorKind::Internal, format!("no thread: {error}")))?;
-        let read = clock::in_time(LIMIT + Duration::from_secs(1), receiver).await;
+        let read = clock::in_time(READ_TIMEOUT + Duration::from_secs(1), receiver).await;
         let late = || {
-            let limit = LIMIT.as_secs();
+            let limit = READ_TIMEOUT.as_secs();
             failed(
                 "client_secret",
                 &format!("it could not be read within {limit} s"),

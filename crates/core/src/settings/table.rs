@@ -91,7 +91,7 @@ pub const PROFILE: &str = "profile";
 /// The name of the setting that decides whether anything but explicit values counts.
 pub const ENVIRONMENT: &str = "environment";
 
-/// The settings that hold the secret or lead to it, of which one is set.
+/// The settings that contain the secret or lead to it. Only one of them may be set.
 pub const SECRET_SOURCES: [&str; 3] = ["client_secret", "client_secret_file", "credential_command"];
 
 /// The name of the setting that allows plain http on another machine.

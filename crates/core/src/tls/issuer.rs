@@ -6,7 +6,7 @@ const ORGANIZATION: &[u8] = &[0x55, 4, 10];
 /// The tag of a version, which may be absent.
 const VERSION: u8 = 0xa0;
 /// Limits the characters of a name.
-const LONGEST: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 
 /// Returns the issuer's common name, otherwise its organization; `None` if it has neither.
 pub(crate) fn issuer(certificate: &[u8]) -> Option<String> {
@@ -36,7 +36,7 @@ pub(crate) fn issuer(certificate: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(common.or(organization)?);
     Some(
         text.chars()
-            .take(LONGEST)
+            .take(MAX_NAME_CHARS)
             .collect::<String>()
             .escape_debug()
             .to_string(),

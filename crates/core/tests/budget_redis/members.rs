@@ -133,8 +133,8 @@ impl Company {
         self.reports_of(phases, 0.0)
     }
 
-    /// Returns the members' reports. Each member must have begun, and none may have hung before the end of this phase.
-    /// At most this part of all requests may have been refused.
+    /// Returns the members' reports. Each member must have started, and none may have hung before the end of this
+    /// phase. At most this part of all requests may have been refused.
     pub(crate) fn reports_of(&mut self, phases: u64, max_refused: f64) -> Vec<Report> {
         let reports: Vec<Report> = self.members.drain(..).map(report).collect();
         for report in &reports {

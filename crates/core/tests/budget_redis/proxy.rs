@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 pub(crate) struct Proxy {
     pub(crate) port: u16,
     one_way: Duration,
-    /// The port that it leads to, and whether it is stalled.
+    /// The port to which the proxy forwards, and whether it is stalled.
     state: watch::Sender<(u16, bool)>,
     heard: Arc<Mutex<Vec<u8>>>,
 }

@@ -80,7 +80,7 @@ async fn the_members_are_shown() {
         let alone = company.shown(&budget);
         assert_eq!(alone.mode.as_deref(), Some("slots"), "{alone:?}");
         assert!(alone.requests_per_second.unwrap() > 30.0, "{alone:?}");
-        // The runtime of a blocking client ends with it, after the server has been notified.
+        // The runtime of a blocking client ends with it, after the server was notified.
         let (settings, other) = (company.settings(&budget), first.clone());
         let calls = std::thread::spawn(move || {
             let second = blocking::Client::new(&settings).unwrap();

@@ -24,7 +24,7 @@ pub(crate) async fn service(acceptor: TlsAcceptor) -> Builder {
                         let mut plain = TcpStream::connect(plain).await.unwrap();
                         let _ = copy_bidirectional(&mut secured, &mut plain).await;
                     }
-                    // Closed once the client has read the alert.
+                    // Closed once the client read the alert.
                     Err((_, mut socket)) => drop(socket.read_to_end(&mut Vec::new()).await),
                 }
             });

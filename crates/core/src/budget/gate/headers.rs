@@ -17,11 +17,11 @@ const RETRY_AFTER: [&str; 1] = ["retry-after"];
 const RETRY_AFTER_MS: [&str; 2] = ["retry-after-ms", "x-ms-retry-after-ms"];
 
 /// The longest wait, in seconds: one day. A longer one counts as this one.
-const LONGEST: f64 = 86_400.0;
+const MAX_WAIT_S: f64 = 86_400.0;
 /// The smallest number that is neither a wait nor a window, but may be a Unix time.
-const THIRTY_YEARS: f64 = 1e9;
+const MIN_UNIX_TIME: f64 = 1e9;
 /// The smallest number that is a Unix time in milliseconds.
-const IN_MILLISECONDS: f64 = 1e11;
+const MIN_UNIX_MILLISECONDS: f64 = 1e11;
 /// The units that a wait may have, in seconds.
 const UNITS: [(&str, f64); 4] = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 
@@ -115,7 +115,7 @@ fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
     let mut parts = item.split(';').map(str::trim);
     let limit = parts.next().and_then(number)?;
     let window = parts.find_map(|text| number(text.strip_prefix("w=")?));
-    let window = window.filter(|seconds| (0.001..THIRTY_YEARS).contains(seconds));
+    let window = window.filter(|seconds| (0.001..MIN_UNIX_TIME).contains(seconds));
     (limit >= 0.0).then_some((limit as u32, window.map(Duration::from_secs_f64)))
 }
 
@@ -123,19 +123,19 @@ fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
 /// as a day. A time in the past is no wait. If it passed more than a day ago, it is ignored.
 fn wait(text: &str, now: f64) -> Option<Duration> {
     match number(text) {
-        Some(delay) if delay < THIRTY_YEARS => seconds(delay),
+        Some(delay) if delay < MIN_UNIX_TIME => seconds(delay),
         // Some gateways give the reset as a Unix time, which is clear only if it is about now.
         Some(at) => {
-            let at = if at < IN_MILLISECONDS {
+            let at = if at < MIN_UNIX_MILLISECONDS {
                 at
             } else {
                 at / 1000.0
             };
             let wait = at - now;
-            (wait.abs() <= LONGEST).then(|| seconds(wait.max(0.0)))?
+            (wait.abs() <= MAX_WAIT_S).then(|| seconds(wait.max(0.0)))?
         }
         None => match unix_time(text) {
-            Some(at) => seconds((at - now).max(0.0)).filter(|_| at - now >= -LONGEST),
+            Some(at) => seconds((at - now).max(0.0)).filter(|_| at - now >= -MAX_WAIT_S),
             None => seconds(with_units(text)?),
         },
     }
@@ -143,7 +143,7 @@ fn wait(text: &str, now: f64) -> Option<Duration> {
 
 /// Returns a wait of this many seconds; `None` below 0.
 fn seconds(wait: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(wait.min(LONGEST)).ok()
+    Duration::try_from_secs_f64(wait.min(MAX_WAIT_S)).ok()
 }
 
 /// Returns the seconds of a time such as `250ms` or `1m30s`, as Go programs write it.

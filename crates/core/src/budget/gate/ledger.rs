@@ -11,13 +11,13 @@ use super::Ticket;
 const KEEP_FOR: f64 = 2.0;
 /// The part of its distance to the mean by which the shortest round trip rises with each sample, so that it follows a
 /// changed route.
-const RISE: f64 = 0.0005;
+const FLOOR_RISE: f64 = 0.0005;
 /// The number of samples below which the true floor may be far below the shortest round trip seen.
 const FEW_SAMPLES: u32 = 30;
 /// The part of the shortest round trip that counts while there are few samples.
-const TRUST_EARLY: f64 = 0.8;
+const EARLY_FLOOR_PART: f64 = 0.8;
 /// The number of samples in the mean.
-const MEAN_OVER: f64 = 32.0;
+const MEAN_SAMPLES: f64 = 32.0;
 /// The part of a window by which a request may be counted later than the fastest.
 pub(super) const COUNT_MARGIN: f64 = 0.07;
 /// The number of requests that are left unused: no request of ours may see 0 left, because the rule then demands a
@@ -27,7 +27,7 @@ pub(super) const RESERVED: f64 = 1.0;
 pub(super) const NOISE_FLOOR: f64 = 1.5;
 /// The time in addition to a round trip for which requests of other clients stay invisible: the interval of our
 /// requests.
-const UNSEEN: f64 = 0.03;
+const UNSEEN_EXTRA_S: f64 = 0.03;
 
 /// A request that was sent.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -103,8 +103,8 @@ impl Ledger {
         self.newest_answered = self.newest_answered.max(sent);
         let round_trip = (now - sent).max(0.0);
         self.samples = self.samples.saturating_add(1);
-        self.mean += (round_trip - self.mean) / f64::from(self.samples).min(MEAN_OVER);
-        self.least += RISE * (self.mean - self.least);
+        self.mean += (round_trip - self.mean) / f64::from(self.samples).min(MEAN_SAMPLES);
+        self.least += FLOOR_RISE * (self.mean - self.least);
         if self.samples == 1 || round_trip < self.least {
             self.least = round_trip;
         }
@@ -118,13 +118,13 @@ impl Ledger {
 
     /// Returns the number of requests that other clients send before we see them, at `rate` requests a window.
     pub(super) fn unseen(&self, rate: f64) -> f64 {
-        rate * (self.mean + UNSEEN)
+        rate * (self.mean + UNSEEN_EXTRA_S)
     }
 
     /// Returns the shortest round trip to expect.
     pub(super) fn floor(&self) -> f64 {
         if self.samples < FEW_SAMPLES {
-            self.least * TRUST_EARLY
+            self.least * EARLY_FLOOR_PART
         } else {
             self.least
         }

@@ -11,11 +11,11 @@ use super::{RateHeaders, RequestOutcome, Ticket, Time, back_off};
 use crate::error::failure::{Course, of_status};
 
 /// The number of failures in a row that make an outage. A single failure happens to healthy services as well.
-const OUTAGE: u32 = 2;
+const MIN_FAILURES_OF_OUTAGE: u32 = 2;
 /// The time until the first probe, in seconds. It doubles with each failed probe, and half of it is random.
-const FIRST: f64 = 0.5;
+const FIRST_PROBE_S: f64 = 0.5;
 /// The longest time between two probes, in seconds.
-const LONGEST: f64 = 8.0;
+const MAX_PROBE_INTERVAL_S: f64 = 8.0;
 
 /// A series of failed requests without a success in between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub(crate) struct Failures {
 impl Failures {
     /// Returns whether the failures are an outage.
     pub(crate) fn is_outage(&self) -> bool {
-        self.count >= OUTAGE
+        self.count >= MIN_FAILURES_OF_OUTAGE
     }
 }
 
@@ -61,7 +61,9 @@ impl Outage {
 
     /// Returns whether all requests wait for the outcome of a probe. A probe that takes too long no longer counts.
     pub(crate) fn is_probed(&self, now: Time) -> bool {
-        let lasts = |probe: Ticket| probe.sent <= now && (now - probe.sent).as_secs_f64() < LONGEST;
+        let lasts = |probe: Ticket| {
+            probe.sent <= now && (now - probe.sent).as_secs_f64() < MAX_PROBE_INTERVAL_S
+        };
         self.failures.is_outage() && self.probe.is_some_and(lasts)
     }
 
@@ -123,7 +125,7 @@ impl Outage {
     }
 
     fn back_off(&mut self, now: Time, ticket: Ticket) {
-        let wait = back_off(FIRST, self.steps, LONGEST, ticket.sent);
+        let wait = back_off(FIRST_PROBE_S, self.steps, MAX_PROBE_INTERVAL_S, ticket.sent);
         self.steps = self.steps.saturating_add(1);
         self.probe_at = now.saturating_add(wait);
     }

@@ -2,7 +2,7 @@
 //! first.
 //!
 //! A member that must wait receives the time at which it should ask again, and is expected then. The others do not wait for a member
-//! that is expected later, or that has missed its time, because it may have been stopped or killed.
+//! that is expected later, or that missed its time, because it may be stopped or killed.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{EXPIRE_AFTER, Time};
 
-/// The delay after which a member has lost its turn.
+/// The delay after which a member loses its turn.
 const GRACE: Duration = Duration::from_millis(5);
-/// The others wait for a member that is expected within this time.
-const SOON: Duration = Duration::from_millis(2);
-/// A member that has waited this long ranks with the single calls. So single calls cannot starve scans.
+/// The time within which a member must be expected for the others to wait for it.
+const WAIT_FOR_EXPECTED: Duration = Duration::from_millis(2);
+/// The wait after which a member ranks with the single calls. So single calls cannot starve scans.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A member that has not asked for this long no longer takes part.
-const PRESENT: Duration = Duration::from_secs(10);
+/// The time without a question after which a member no longer takes part.
+const PRESENT_FOR: Duration = Duration::from_secs(10);
 
 /// The priority of a request; the first goes first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -48,9 +48,9 @@ impl PriorityClass {
 /// A member that asks for its turn.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MemberInfo<'a> {
-    /// Unique among the members.
+    /// A number that is unique among the members.
     pub id: u64,
-    /// Its process.
+    /// The ID of its process.
     pub process: u32,
     /// The name for display, for example the name of its program.
     pub name: &'a str,
@@ -85,7 +85,7 @@ struct Wait {
 /// One member, for people.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberStats {
-    /// Its process.
+    /// The ID of its process.
     pub process: u32,
     /// The name that people know it by.
     pub name: String,
@@ -136,11 +136,12 @@ impl Turns {
         let (mut ahead, mut at_once) = (0, false);
         for (other, member) in &self.0 {
             if let Some(wait) = member.waits
-                && (wait.expected >= now.saturating_sub(GRACE) && wait.allowed <= at + SOON)
+                && (wait.expected >= now.saturating_sub(GRACE)
+                    && wait.allowed <= at + WAIT_FOR_EXPECTED)
                 && place(*other, member) < own
             {
                 ahead += 1;
-                at_once |= wait.expected <= now + SOON;
+                at_once |= wait.expected <= now + WAIT_FOR_EXPECTED;
             }
         }
         (ahead, at_once)
@@ -162,7 +163,7 @@ impl Turns {
 
     /// Returns the active members, those with the most requests first.
     pub(super) fn present(&self, now: Time) -> Vec<MemberStats> {
-        let since = now.saturating_sub(PRESENT);
+        let since = now.saturating_sub(PRESENT_FOR);
         let present = self.0.values().filter(|member| member.seen >= since);
         let stats = present.map(|member| MemberStats {
             process: member.process,

@@ -15,28 +15,28 @@ use std::time::Duration;
 /// The limit, as rates are written.
 const LIMIT: f64 = REQUESTS_PER_SECOND as f64;
 /// The lateness from which a send slot is not used. It grows while slots are missed.
-const LATE: Duration = Duration::from_millis(25);
+const MAX_LATENESS: Duration = Duration::from_millis(25);
 /// The maximum lateness of a used send slot, after many slots were missed.
-const LATEST: Duration = Duration::from_millis(400);
+const MAX_LATENESS_AFTER_MISSES: Duration = Duration::from_millis(400);
 /// The factor by which each slot that is used in time shrinks the tolerated lateness again.
-const PUNCTUAL: f64 = 0.9;
+const LATENESS_SHRINK: f64 = 0.9;
 /// The maximum number of unanswered requests at any time: three seconds at full pace. Beyond it, the service is not
 /// keeping up.
 const MAX_IN_FLIGHT: usize = 128;
 /// The wait after which a scan asks with the next higher class, so that nobody waits forever.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The wait for a scan's send slot from which a single call asks for its own slot instead.
-const SOON: Duration = Duration::from_millis(100);
+const MAX_WAIT_FOR_SCAN_SLOT: Duration = Duration::from_millis(100);
 /// The time, in addition to a round trip, by which send slots are requested before they are needed.
-const TIMERS: Duration = Duration::from_millis(2);
+const TIMER_MARGIN: Duration = Duration::from_millis(2);
 /// The factor by which the longest round trip shrinks with each reply.
-const SHRINKS: f64 = 0.95;
+const ROUND_TRIP_SHRINK: f64 = 0.95;
 /// The longest round trip grows at most to twice its value plus this time, because a single late reply says little.
-const GROWS: Duration = Duration::from_millis(20);
+const ROUND_TRIP_GROWTH: Duration = Duration::from_millis(20);
 /// The time until the next question after one without a reply.
-const RETRY: Duration = Duration::from_millis(100);
+const RETRY_AFTER_SILENCE: Duration = Duration::from_millis(100);
 /// The time after the last grant for which other members may still have send slots of the same state.
-const KNOWN: Duration = Duration::from_secs(10);
+const SLOTS_KNOWN_FOR: Duration = Duration::from_secs(10);
 /// The interval at which waiting requests check whether the service is still down.
 const RECHECK_OUTAGE_AFTER: Duration = Duration::from_millis(250);
 
@@ -96,7 +96,7 @@ impl RedisMember {
         RedisMember {
             share,
             shares,
-            late: LATE,
+            late: MAX_LATENESS,
             members: 1,
             rate: LIMIT,
             random: fastrand::Rng::with_seed(identity.id),
@@ -118,7 +118,7 @@ impl RedisMember {
             && *first.key() + self.late < now
         {
             first.remove();
-            self.late = (2 * self.late).min(LATEST);
+            self.late = (2 * self.late).min(MAX_LATENESS_AFTER_MISSES);
         }
         let wait = |earliest, again, outage| {
             Ok(Admission::Wait {
@@ -163,7 +163,7 @@ impl RedisMember {
     fn send(&mut self, now: Time, number: Option<u64>, endpoint: Endpoint) -> Ticket {
         if number.is_some() {
             self.slots.pop_first();
-            self.late = self.late.mul_f64(PUNCTUAL).max(LATE);
+            self.late = self.late.mul_f64(LATENESS_SHRINK).max(MAX_LATENESS);
         } else if let Some(pacer) = &mut self.unreachable {
             pacer.next = (pacer.next + pacer.interval).max(now + pacer.interval / 2);
         }
@@ -258,17 +258,20 @@ impl RedisMember {
             _ if let Some(it) = &self.unreachable => it.retry,
             _ if self.is_urgent => now,
             (Some((first, _)), PriorityClass::Single) => {
-                let is_far = *first > now + SOON && self.asked_class != PriorityClass::Single;
+                let is_far = *first > now + MAX_WAIT_FOR_SCAN_SLOT
+                    && self.asked_class != PriorityClass::Single;
                 return is_far.then_some(now);
             }
             (_, class) => {
                 let more = self.slots.last_key_value().map_or(now, |(last, _)| {
                     // The question should arrive at the time of the last send slot, or in time for the one after it.
                     let turn = Duration::from_secs_f64(f64::from(self.members) / self.rate);
-                    let in_time = (self.round_trip + TIMERS).saturating_sub(turn);
+                    let in_time = (self.round_trip + TIMER_MARGIN).saturating_sub(turn);
                     last.saturating_sub(in_time.max(self.round_trip / 2))
                 });
-                let own = self.own_share_from().saturating_sub(self.round_trip + LATE);
+                let own = self
+                    .own_share_from()
+                    .saturating_sub(self.round_trip + MAX_LATENESS);
                 let is_sooner = class < self.asked_class;
                 let again = if is_sooner { now } else { self.again };
                 more.max(again).max(own)
@@ -295,7 +298,7 @@ impl RedisMember {
             PriorityClass::Scan | PriorityClass::Background => (1 + per_trip as u32).min(MAX_SLOTS),
         };
         let max_wait = self.pauses.trusted_until.saturating_sub(now).max(WINDOW);
-        let knows = !self.granted.is_zero() && now < self.granted + KNOWN;
+        let knows = !self.granted.is_zero() && now < self.granted + SLOTS_KNOWN_FOR;
         let mut seen = std::mem::take(&mut self.seen);
         seen.ok = seen.ok.map(|at| now.as_secs_f64() - at);
         seen.pause = (self.is_urgent && !pause.is_zero()).then_some(pause.as_secs_f64());
@@ -309,7 +312,7 @@ impl RedisMember {
             limit: LIMIT,
             class: class as u8 + 1,
             slots,
-            lead: (self.round_trip / 2 + TIMERS).as_secs_f64(),
+            lead: (self.round_trip / 2 + TIMER_MARGIN).as_secs_f64(),
             leaving: false,
             known: knows.then_some(f64::from(self.members) / self.rate),
             max_wait: max_wait.as_secs_f64(),
@@ -338,8 +341,8 @@ impl RedisMember {
             return;
         };
         let round_trip = now.saturating_sub(sent);
-        let grown = round_trip.min(2 * self.round_trip + GROWS);
-        self.round_trip = self.round_trip.mul_f64(SHRINKS).max(grown);
+        let grown = round_trip.min(2 * self.round_trip + ROUND_TRIP_GROWTH);
+        self.round_trip = self.round_trip.mul_f64(ROUND_TRIP_SHRINK).max(grown);
         self.unreachable = None;
         (self.members, self.rate) = (reply.members.max(1), reply.rate);
         // The best estimate is that the server read its clock in the middle of the round trip.
@@ -372,7 +375,7 @@ impl RedisMember {
         let first = (self.last_sent + interval).max(now);
         self.unreachable = Some(Unreachable {
             reason: reason.to_owned(),
-            retry: now + RETRY,
+            retry: now + RETRY_AFTER_SILENCE,
             interval,
             next: self.unreachable.as_ref().map_or(first, |it| it.next),
         });

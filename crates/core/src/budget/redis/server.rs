@@ -37,7 +37,7 @@ pub(super) const MAX_SLOTS: u32 = 4;
 /// The name of this pacing mode, for display.
 const MODE: &str = "slots";
 /// The time limit for a connection and for a reply.
-const LIMIT: Duration = Duration::from_secs(1);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 /// The port, if the URL names none.
 const PORT: u16 = 6379;
 /// The longest text of an error of the server that is shown, in bytes.
@@ -177,7 +177,7 @@ impl BudgetAddress {
 
     /// Waits for a result of the server. On failure, returns the reason, without secrets.
     async fn wait<T>(&self, outcome: impl Future<Output = RedisResult<T>>) -> Result<T, String> {
-        let reason = match clock::in_time(LIMIT, outcome).await {
+        let reason = match clock::in_time(REPLY_TIMEOUT, outcome).await {
             Some(Ok(value)) => return Ok(value),
             Some(Err(error)) if error.is_io_error() => {
                 let refusal = lock(&self.refusal).take();

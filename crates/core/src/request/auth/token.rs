@@ -79,7 +79,7 @@ impl Token {
 }
 
 /// The time before its expiry at which a token is renewed. If a tenth of the lifetime is shorter, that time applies.
-const MARGIN: Duration = Duration::from_secs(30);
+const RENEWAL_MARGIN: Duration = Duration::from_secs(30);
 /// Bounds of lifetimes. A lifetime outside them counts as the bound, which prevents request loops and overflow.
 const LIFETIMES: (f64, f64) = (1.0, 86_400.0);
 /// The lifetime of a token whose response does not name one.
@@ -140,7 +140,7 @@ pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
     }
     let seconds = seconds.unwrap_or(USUAL_LIFETIME);
     let lifetime = Duration::from_secs_f64(seconds.clamp(LIFETIMES.0, LIFETIMES.1));
-    let margin = MARGIN.min(lifetime / 10);
+    let margin = RENEWAL_MARGIN.min(lifetime / 10);
     let issued = Issued {
         secret: Secret::new(secret),
         issued_at: now,

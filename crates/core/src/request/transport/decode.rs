@@ -14,7 +14,7 @@ const PIECE: usize = 512;
 /// Decodes one body.
 pub(super) struct Decoder(Vec<Coding>);
 
-/// One coding, and the bytes that it has not passed on yet.
+/// One coding, and the bytes that it did not pass on yet.
 enum Coding {
     Gzip(Gzip),
     /// The first two bytes, which distinguish zlib from raw deflate, are not known yet.
@@ -26,7 +26,7 @@ enum Coding {
 /// Gzip in one or several members.
 #[derive(Default)]
 struct Gzip {
-    /// The current member, if one has begun.
+    /// The current member, if one began.
     member: Option<GzDecoder<Vec<u8>>>,
     /// True if the bytes after the last member are not another member.
     is_over: bool,

@@ -149,7 +149,7 @@ impl Joiner {
         let expected = test.frontier_at.unwrap_or(edge);
         if page.offset == 0 {
             let is_suspected = std::mem::take(&mut test.is_suspected);
-            // The frontier has not moved, so the page without it did not begin at the requested offset.
+            // The frontier did not move, so the page without it did not begin at the requested offset.
             let is_as_before = at.is_some() && at == test.frontier_at;
             let has_total = test.beginning.is_some_and(|(_, total)| total == page.total);
             let is_misplaced = is_suspected && is_as_before && has_total;

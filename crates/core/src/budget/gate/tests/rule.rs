@@ -215,7 +215,7 @@ fn four_requests_probe_and_a_loss_makes_room() {
     assert_eq!(tickets.len(), 4);
     client.complete(tickets[0], &RequestOutcome::Lost);
     assert!(client.may_send());
-    // A member that has left does not come back by the outcome of a request.
+    // A member that left is not added again by the outcome of a request.
     client.gate.leave(client.now, TestClient::ID);
     client.complete(tickets[1], &RequestOutcome::Lost);
     assert_eq!(client.gate.members(client.now), []);
