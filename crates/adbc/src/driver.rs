@@ -250,7 +250,7 @@ impl TalentdataStatement {
     }
 }
 
-/// Implements the options of an object. It takes the options of scans and those of the standard that are listed. Values
+/// Implements the options of an object. It takes the options of scans, and the listed options of the standard. Values
 /// cannot be read back, because they may be secrets.
 macro_rules! options {
     ($object:ty, $option:ty, $($known:pat => $answer:expr),* $(,)?) => {

@@ -48,7 +48,7 @@ impl RowSource {
         }
     }
 
-    /// Returns the columns of a list: those that were given, those that are remembered, or those of its first records.
+    /// Returns the columns of a list: the given ones, the remembered ones, or the columns of its first records.
     pub(crate) fn schema(&self, list: ListName, scan: &ScanSettings) -> Result<SchemaRef> {
         let job = &scan.job;
         match self {

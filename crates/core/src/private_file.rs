@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use talentdata_types::Secret;
 
-/// Limits the size of such a file, in bytes.
+/// Limits the size of a file that a setting names, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Reads text as editors and shells save it: UTF-8, with an optional byte order mark, which is dropped.

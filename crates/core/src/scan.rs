@@ -41,7 +41,7 @@ use tokio::task::JoinSet;
 
 /// Every record of a list, in order; a `Stream` of `Result<T>`.
 ///
-/// ScanPages are fetched ahead while the records are consumed. A consumer that stops polling stops the fetching. An error
+/// Pages are fetched ahead while the records are consumed. A consumer that stops polling stops the fetching. An error
 /// ends the scan. Dropping the scan stops all its requests.
 ///
 /// ```

@@ -18,8 +18,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Returns the configuration that trusts the operating system's certificates, or those of SSL_CERT_FILE and
-/// SSL_CERT_DIR, and those of the setting `ca_file`, and that presents the setting `client_cert`.
+/// Returns the configuration with the settings `ca_file` and `client_cert`. It trusts the certificates in `ca_file`,
+/// and those of the operating system or, if they are set, of SSL_CERT_FILE and SSL_CERT_DIR. It presents the
+/// certificate in `client_cert`.
 ///
 /// # Errors
 /// `Config`, naming the setting and the file; `Tls` if there is no root certificate.

@@ -13,7 +13,7 @@ use ::http::{HeaderMap, Method};
 use serde_json::{Value, json};
 use std::io;
 
-/// Replaces the current rules with those of a script.
+/// Replaces the current rules with the rules of a script.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ pub(crate) fn administer(service: &Service, request: &Received) -> Option<Answer
 }
 
 /// Returns `{"list", "changes", "next"}`: the changes of the list since the start, without the first `skip`, and the
-/// number to skip the next time. The members of a change are those of [`Logged::to_json`].
+/// number to skip the next time. The changes have the form of [`Logged::to_json`].
 fn changes(list: &ListRecords, request: &Received) -> io::Result<Value> {
     let skip = request.parameter("skip");
     let skip = skip.map_or(Ok(0), |text| text.parse::<usize>());

@@ -9,7 +9,7 @@ pub(crate) fn now() -> Duration {
     since.unwrap_or_default()
 }
 
-/// Locks `mutex`. After a panic elsewhere a counter may at worst be one off, so serving continues.
+/// Locks `mutex`. After a panic elsewhere a counter is wrong by one at most, so serving continues.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -53,7 +53,7 @@ pub(crate) fn default_size(list: &str) -> u64 {
     }
 }
 
-/// Returns a key that makes the records of one list and seed differ from those of another.
+/// Returns a key that makes the records of one list and seed differ from the records of another.
 pub(crate) fn key(list: &str, seed: u64) -> u64 {
     seed ^ hash(list)
 }

@@ -154,7 +154,7 @@ impl Sandbox {
         &self.service.credentials.client_secret
     }
 
-    /// Replaces the current rules with those of a fault script, like `POST /__faults`.
+    /// Replaces the current rules with the rules of a fault script, like `POST /__faults`.
     ///
     /// # Errors
     ///

@@ -154,8 +154,8 @@ impl Schemas {
         }
     }
 
-    /// Returns the parameters of an operation and its path. Those of the operation replace those of the path with the
-    /// same name and place. Cookies, objects, and arrays in unusual styles are omitted and not checked.
+    /// Returns the parameters of an operation and its path. A parameter of the operation replaces a parameter of the
+    /// path with the same name and place. Cookies, objects, and arrays in unusual styles are omitted and not checked.
     fn parameters(&self, item: &Value, body: &Value) -> Vec<DocumentedParameter> {
         let mut out: Vec<DocumentedParameter> = Vec::new();
         let both = [body, item].into_iter();

@@ -4,7 +4,7 @@
 //! There are three layers. Each can delay a request further than the one before, and never less:
 //!
 //! 1. `rule` is the client rule of the service document (section 8.3), taken literally: after a 429, or a count of
-//!    zero, no request is sent until the reset has elapsed. It is stricter than the limit itself, because a reset in whole
+//!    zero, no request is sent until the reset elapsed. It is stricter than the limit itself, because a reset in whole
 //!    seconds makes every 0 that we see cost as much as forty requests. So the other layers leave one request of the
 //!    budget unused. 39 of 40, or 97.5 %, is the most that a server with windows allows.
 //! 2. No window of send times has more requests than the limit, and at most 128 requests are unanswered.
@@ -158,8 +158,8 @@ impl Pauses {
 
 /// The state of one company's budget, and of the clients that share it.
 ///
-/// It depends only on its inputs: it reads no clock and never waits. All times are those of one monotonic clock that
-/// all members share, from any epoch.
+/// The state depends only on its inputs: it reads no clock and never waits. All times are from one monotonic clock that
+/// all members share, with any epoch.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SharedGate {
     /// Requests per second (service document, section 8.1). Headers can lower it, never raise it.

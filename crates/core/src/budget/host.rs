@@ -24,7 +24,7 @@ use tokio::runtime::Handle;
 
 /// The prefix of the file's name. Versions with another state use another file.
 const PREFIX: &str = "budget-11-";
-/// The number of tries for the lock. A process that holds the lock for longer is stopped.
+/// The number of tries for the lock. A process that holds the lock for longer counts as stopped.
 const TRIES: u32 = 1500;
 /// The pause between two tries for the lock.
 const PAUSE: Duration = Duration::from_micros(100);

@@ -17,7 +17,7 @@ const TRIAL_GAP_GROWTH: u64 = 4;
 /// The smallest page that is requested after a refusal that does not mention the size. The refusal may have another
 /// reason.
 const MIN_SIZE_AFTER_REFUSAL: u64 = 5;
-/// The largest page that is requested after such a refusal if this size has worked before.
+/// The largest page that is requested after a refusal that does not mention the size, if this size worked before.
 const MAX_PROBED_SIZE: u64 = 10;
 /// The statuses of refusals that may be about the size.
 const REFUSAL_STATUSES: [u16; 6] = [200, 400, 413, 414, 416, 422];

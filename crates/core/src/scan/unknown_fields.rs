@@ -1,4 +1,4 @@
-//! NameCounts the fields and enum values of records that the API description does not contain.
+//! Counts the fields and enum values of records that the API description does not contain.
 
 use super::receipt::Receipt;
 use crate::json;
@@ -32,7 +32,7 @@ struct PageName<'a> {
     unknown: u64,
 }
 
-/// NameCounts records of a list of this shape.
+/// Counts the unknown fields of records of a list of this shape.
 pub(super) fn count(receipt: &mut Receipt, shape: &ListShape, records: &[RawRecord]) {
     let mut names = Vec::with_capacity(MAX_PAGE_NAMES);
     for record in records {

@@ -22,7 +22,7 @@ pub(crate) struct TlsFiles {
     pub(crate) client_key: Option<PathBuf>,
 }
 
-/// A certificate with those of its issuers, and its private key.
+/// A certificate with the certificates of its issuers, and its private key.
 type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 impl TlsFiles {

@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use http::HeaderMap;
 
-/// Service document, section 8: the configured limit, by its name there and by that of the draft it follows.
+/// Service document, section 8: the configured limit, by its name there and by its name in the draft that the service
+/// follows.
 const LIMIT: [&str; 2] = ["x-ratelimit-limit", "ratelimit-limit"];
 /// Service document, section 8: requests remaining in the current window.
 const REMAINING: [&str; 2] = ["x-ratelimit-remaining", "ratelimit-remaining"];

@@ -84,7 +84,7 @@ pub(super) struct Observations {
     pub(super) ok: Option<f64>,
     /// The number of requests that failed since the last success.
     pub(super) failed: Option<u32>,
-    /// The time between the failure that was reported last and the sending of its request.
+    /// The time between sending the last failed request and its failure.
     pub(super) ago: Option<f64>,
     /// The time for which nobody may send.
     pub(super) pause: Option<f64>,

@@ -29,8 +29,8 @@ const PREFIX: &str = "token-2-";
 const PURPOSE: &str = "talentdata 2026-11-22 content of the token cache";
 /// The tolerance for tokens from the future. A token from further ahead was stored during another boot of the host.
 const MAX_CLOCK_LEAD: Duration = Duration::from_secs(1);
-/// The number of tries for the lock. A process that holds it for longer may be stopped, and the others no longer wait
-/// for it. If it was not stopped, one token too many is requested.
+/// The number of tries for the lock. A process that holds the lock for longer may be stopped, and the others no longer
+/// wait for it. If it was not stopped, one token too many is requested.
 const TRIES: u32 = 250;
 /// The pause between two tries for the lock.
 const PAUSE: Duration = Duration::from_millis(20);

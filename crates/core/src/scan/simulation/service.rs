@@ -70,7 +70,7 @@ struct Whole {
     counts_asked: bool,
 }
 
-/// The response to an offset that is not such a multiple.
+/// The response to an offset that is not a multiple of the page size.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Misplaced {
