@@ -3,13 +3,15 @@
 //!
 //! A refusal may mean that no more requests are accepted at the same time, if others are under way and the rate limit
 //! is not used up. From then on there are no more than that. The number grows again by one at a time (additive
-//! increase), and more slowly after each refused trial.
+//! increase), and more slowly after each refused trial: each refusal also costs a pause of the whole budget.
 
 use crate::budget::RequestOutcome;
 
-/// After a refused trial, this many successes must come before one more request is tried. Doubles with each refused
-/// trial.
+/// After a refusal, this many successes must come before one more request is tried.
 const PATIENCE: u32 = 16;
+/// Multiplies that number with each refused trial. The third trial is then far enough from the second one for the
+/// budget's back-off to begin at its shortest pause.
+const PATIENCE_FACTOR: u32 = 4;
 /// Limits that number of successes.
 const MAX_PATIENCE: u32 = 1024;
 /// No known service limits this many requests at the same time.
@@ -48,9 +50,9 @@ impl InFlight {
                     // It was the only request, so another limit applies.
                     return;
                 }
-                if std::mem::take(&mut self.is_tried) {
-                    self.patience = (2 * self.patience).clamp(PATIENCE, MAX_PATIENCE);
-                }
+                let was_tried = std::mem::take(&mut self.is_tried);
+                let factor = if was_tried { PATIENCE_FACTOR } else { 1 };
+                self.patience = (factor * self.patience).clamp(PATIENCE, MAX_PATIENCE);
                 self.most = Some(self.most.unwrap_or(MANY).min(self.now));
                 self.successes = 0;
             }
@@ -110,6 +112,24 @@ mod tests {
     }
 
     #[test]
+    fn each_refused_trial_makes_the_next_one_rarer() {
+        let (mut requests, mut successes, mut between) = (InFlight::default(), 0, Vec::new());
+        (0..3).for_each(|_| requests.sent());
+        requests.ended(&RequestOutcome::Answered(429, RateHeaders::default()));
+        while between.len() < 5 {
+            requests.ended(&RequestOutcome::Answered(200, RateHeaders::default()));
+            requests.sent();
+            successes += 1;
+            if !requests.is_full() {
+                requests.sent();
+                requests.ended(&RequestOutcome::Answered(429, RateHeaders::default()));
+                between.push(std::mem::take(&mut successes));
+            }
+        }
+        assert_eq!(between, [17, 65, 257, 1025, 1025]);
+    }
+
+    #[test]
     fn a_rate_limit_that_is_used_up_says_nothing_of_requests_at_once() {
         let headers = RateHeaders {
             remaining: Some(0),
@@ -130,7 +150,7 @@ mod tests {
         (0..5).for_each(|_| requests.sent());
         requests.ended(&RequestOutcome::Answered(429, RateHeaders::default()));
         assert!(requests.is_full());
-        for _ in 0..200 {
+        for _ in 0..PATIENCE as usize * MANY + MANY {
             requests.ended(&RequestOutcome::Answered(200, RateHeaders::default()));
             requests.sent();
         }
