@@ -87,7 +87,7 @@ pub(crate) struct History {
     /// The syncs that are kept, oldest first.
     pub(crate) syncs: Vec<SyncRow>,
     pub(crate) last: SyncRow,
-    /// The last sync whose number no other sync of a copy has; `None` if that holds for all.
+    /// The last sync that a copy of the mirror has, too; `None` if the file was never copied or replaced.
     pub(crate) fork: Option<i64>,
 }
 
@@ -127,7 +127,8 @@ impl History {
         Ok(since)
     }
 
-    /// Checks the number of a sync, which must not be that of another sync as well.
+    /// Checks the number of a sync, which must not be that of another sync as well. If the file is a copy, or replaces
+    /// another one, it may have been noted from any of these.
     fn plain(&self, number: i64) -> Result<i64> {
         let (list, last) = (self.list, self.last.number());
         let begun = self.begun();
@@ -142,7 +143,7 @@ impl History {
                 "since: sync {number} was before {list} was forgotten and synced again, from sync {begun} on;"
             )));
         }
-        if self.fork.is_some_and(|fork| number > fork) {
+        if self.fork.is_some() {
             return Err(reload(format!(
                 "since: the number {number} alone may be that of two syncs of {list}, because the mirror is a copy or was \
                  restored from one; give the bookmark of the sync in place of its number, or"
