@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use talentdata_core::ErrorKind;
 use talentdata_core::internal::failure::{FAILURES, STATUSES};
 
-const SETTINGS: &str = "\
+const SETTINGS_HELP: &str = "\
 Settings, in order of precedence:
   1. Flags.
   2. The environment: the variables shown with the flags; TALENTDATA_CLIENT_SECRET is the secret
@@ -85,7 +85,7 @@ pub(crate) fn after_all() -> String {
         "Example, which needs no account:\n  talentdata export contacts --sandbox --out contacts.jsonl\n\n\
          RESOURCE is the name of a list, as talentdata resources shows it, in any spelling. Where several\n\
          lists are taken, all means every list.\n\n\
-         {SETTINGS}\n\
+         {SETTINGS_HELP}\n\
          Data goes to standard output, everything else to standard error.\n\n\
          Exit codes:\n{}",
         codes.collect::<String>()

@@ -13,7 +13,7 @@ use talentdata_core::{Builder, Error, Result};
 /// Limits the size of a secret. Anything longer is not one.
 const LONGEST_SECRET: u64 = 64 * 1024;
 /// The settings of the secret, and of the file that contains it.
-const SECRET: &str = SECRET_SOURCES[0];
+const SECRET_SETTING: &str = SECRET_SOURCES[0];
 const SECRET_FILE: &str = SECRET_SOURCES[1];
 
 /// Returns the value of a setting that was given as a flag.
@@ -40,7 +40,7 @@ pub(crate) fn set(matches: &ArgMatches, builder: &mut Builder) -> Result<()> {
         };
         match setting.kind {
             SettingKind::File if setting.name == SECRET_FILE && text == "-" => {
-                builder.set(SECRET, read_secret()?.expose())
+                builder.set(SECRET_SETTING, read_secret()?.expose())
             }
             SettingKind::Secret => {
                 let secret = read_secret_file(Path::new(text)).map_err(|error| {

@@ -107,7 +107,7 @@ impl Format {
 }
 
 /// The output of an encoder, which hashes the bytes that it writes.
-type Target = BufWriter<HashingWriter<Box<dyn Write + Send>>>;
+type HashedOutput = BufWriter<HashingWriter<Box<dyn Write + Send>>>;
 
 /// Writes records in some format. In formats that have columns, the first records wait until these are decided.
 pub(crate) struct Encoder {
@@ -119,7 +119,7 @@ pub(crate) struct Encoder {
     /// Compares records with columns that no caller has given; none until these are decided.
     checker: Option<Checker>,
     /// None once the writer has it, which is made as soon as there is something to write.
-    target: Option<Target>,
+    target: Option<HashedOutput>,
     writer: Option<Writer>,
 }
 
@@ -221,16 +221,16 @@ impl Encoder {
 
 enum Writer {
     /// With the line that is being written.
-    Jsonl(Target, Vec<u8>),
-    Csv(Box<CsvWriter<Target>>),
-    Parquet(BatchBuilder, Box<ArrowWriter<Target>>),
-    Arrow(BatchBuilder, Box<FileWriter<Target>>),
+    Jsonl(HashedOutput, Vec<u8>),
+    Csv(Box<CsvWriter<HashedOutput>>),
+    Parquet(BatchBuilder, Box<ArrowWriter<HashedOutput>>),
+    Arrow(BatchBuilder, Box<FileWriter<HashedOutput>>),
 }
 
 impl Writer {
     fn new(
         format: Format,
-        target: Target,
+        target: HashedOutput,
         schema: impl FnOnce() -> Arc<TableSchema>,
     ) -> Result<Self> {
         Ok(match format {

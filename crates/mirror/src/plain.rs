@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use talentdata_core::internal::json;
 
 /// The replacement of characters that no path can spell.
-const MARK: char = '\u{f8ff}';
+const REPLACEMENT: char = '\u{f8ff}';
 
 /// Returns the path by which views find a field in the text that they read of a record.
 pub(crate) fn path(name: &str) -> String {
@@ -48,14 +48,14 @@ fn spelled(name: &str) -> Cow<'_, str> {
     if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return name.into();
     }
-    let is_special = |letter: char| letter < ' ' || ['"', '\\', MARK].contains(&letter);
+    let is_special = |letter: char| letter < ' ' || ['"', '\\', REPLACEMENT].contains(&letter);
     if !name.is_empty() && !name.contains(is_special) {
         return name.into();
     }
-    let mut spelled = MARK.to_string();
+    let mut spelled = REPLACEMENT.to_string();
     for letter in name.chars() {
         if is_special(letter) {
-            spelled += &format!("{MARK}{:x}{MARK}", u32::from(letter));
+            spelled += &format!("{REPLACEMENT}{:x}{REPLACEMENT}", u32::from(letter));
         } else {
             spelled.push(letter);
         }

@@ -54,7 +54,7 @@ fn responses<'a>(body: &Cursor<'a>) -> (Vec<Cursor<'a>>, Vec<Cursor<'a>>) {
 
 /// The content of a request or a response: nothing, JSON of a media type with its schema, or something else, described
 /// in words.
-enum Content<'a> {
+enum BodyContent<'a> {
     Nothing,
     Json(String, Option<Cursor<'a>>),
     Other(String),
@@ -62,11 +62,11 @@ enum Content<'a> {
 
 /// Returns the content of a request body, a response or a parameter. A string of any media type is not certain to be
 /// JSON.
-fn content<'a>(holder: &Cursor<'a>) -> Content<'a> {
+fn content<'a>(holder: &Cursor<'a>) -> BodyContent<'a> {
     let written = holder.peek("content");
     let all = written.map_or(Vec::new(), |content| content.children());
     if all.is_empty() {
-        return Content::Nothing;
+        return BodyContent::Nothing;
     }
     let is_json = |one: &&Cursor| {
         let kind = one.key().to_ascii_lowercase();
@@ -80,22 +80,22 @@ fn content<'a>(holder: &Cursor<'a>) -> Content<'a> {
     };
     let found = all.iter().filter(is_json);
     match found.min_by_key(|one| one.key() != "application/json") {
-        Some(one) => Content::Json(one.key().replace("*/*", JSON), one.peek("schema")),
-        None => Content::Other(joined(all.iter().map(Cursor::key))),
+        Some(one) => BodyContent::Json(one.key().replace("*/*", JSON), one.peek("schema")),
+        None => BodyContent::Other(joined(all.iter().map(Cursor::key))),
     }
 }
 
 /// Returns the schema of JSON content.
 fn json<'a>(holder: &Cursor<'a>) -> Option<Cursor<'a>> {
     match content(holder) {
-        Content::Json(_, schema) => schema,
+        BodyContent::Json(_, schema) => schema,
         _ => None,
     }
 }
 
 /// The content of an operation's successful responses.
 #[derive(Default)]
-struct Answer {
+struct ResponseContent {
     /// The types of those that are JSON, with their media types.
     kinds: Vec<(String, Type)>,
     /// True if one is empty.
@@ -104,15 +104,15 @@ struct Answer {
     other: Option<String>,
 }
 
-fn answer<'a>(types: &mut Types<'a>, successes: &[Cursor<'a>], name: &str) -> Answer {
-    let mut out = Answer::default();
+fn answer<'a>(types: &mut Types<'a>, successes: &[Cursor<'a>], name: &str) -> ResponseContent {
+    let mut out = ResponseContent::default();
     for success in successes {
         let success = success.clone().followed();
         success.mark();
         match content(&success) {
-            Content::Nothing => out.empty = true,
-            Content::Other(what) => out.other = Some(what),
-            Content::Json(media, schema) => {
+            BodyContent::Nothing => out.empty = true,
+            BodyContent::Other(what) => out.other = Some(what),
+            BodyContent::Json(media, schema) => {
                 let kind = schema.map_or(Type::Json, |one| types.kind(one, name));
                 out.kinds.push((media, kind));
             }
@@ -149,7 +149,7 @@ fn operation<'a>(
     types.record = Some(names::camel(&record));
     // A response to HEAD has no body.
     let answer = match method {
-        "head" => Answer::default(),
+        "head" => ResponseContent::default(),
         _ => answer(types, &successes, &named("Response")),
     };
     types.record = None;
@@ -160,9 +160,9 @@ fn operation<'a>(
     let varies = differs || answer.empty && response.is_some();
     let written = body.get("requestBody").map(Cursor::followed);
     let required = written.as_ref().is_some_and(|one| one.flag("required"));
-    let sent = written.as_ref().map_or(Content::Nothing, content);
+    let sent = written.as_ref().map_or(BodyContent::Nothing, content);
     let (request, other_body) = match sent {
-        Content::Json(media_type, schema) => {
+        BodyContent::Json(media_type, schema) => {
             let kind = schema.map_or(Type::Json, |one| types.kind(one, &named("Request")));
             let body = Body {
                 media_type,
@@ -171,11 +171,11 @@ fn operation<'a>(
             };
             (Some(body), None)
         }
-        Content::Other(what) => (
+        BodyContent::Other(what) => (
             None,
             Some(format!("its request body is not JSON, but {what}")),
         ),
-        Content::Nothing => (None, None),
+        BodyContent::Nothing => (None, None),
     };
     // No code reads the others, but a model is generated if it has a name.
     let others = others.iter().filter_map(json);

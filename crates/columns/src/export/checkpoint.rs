@@ -16,7 +16,7 @@ pub(super) const MARK: &str = "talentdata export checkpoint ";
 const VERSION: u32 = 10;
 
 /// A larger file is not a checkpoint, which has some hundred kilobytes, and must not fill the memory.
-pub(super) const MAX_BYTES: u64 = 64 << 20;
+pub(super) const MAX_CHECKPOINT_BYTES: u64 = 64 << 20;
 
 /// The content of the file `checkpoint`.
 #[derive(Serialize, Deserialize)]
