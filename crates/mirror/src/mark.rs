@@ -3,7 +3,7 @@
 //!
 //! A copy continues with the numbers of its original, so two different syncs may have the same number. A number alone
 //! then identifies a sync only up to the last sync that both files have. Bookmarks distinguish all syncs. If a mark is
-//! missing, only the higher numbers can no longer be used.
+//! missing, only higher numbers become ambiguous.
 
 use crate::file::{Claim, MirrorResult, open_lock};
 use crate::sql::sql;
@@ -120,7 +120,7 @@ impl Marks {
     }
 }
 
-/// Writes the marks of a mirror that a sync has claimed.
+/// Writes the marks of a mirror that a sync claimed.
 pub(crate) struct Marker {
     lock: Arc<File>,
     path: PathBuf,

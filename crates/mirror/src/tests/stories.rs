@@ -1,18 +1,18 @@
-//! Stories of mirrors that are restored, copied, forgotten and begun again: whoever follows by bookmarks loses no change, and
-//! takes none for those of another history.
+//! Random histories of mirrors that are restored, copied, forgotten and created again. A reader that uses bookmarks
+//! loses no change, and never applies changes of another history.
 
 use super::*;
 use std::fs;
 use talentdata_columns::arrow::TableOptions;
 
-/// The bookmarks of the syncs that a file has of a list, and the first of them after which all changes are kept.
+/// The bookmarks of the syncs of a list in a file, and the first sync after which all changes are kept.
 #[derive(Clone, Default)]
 struct Line {
     syncs: Vec<String>,
     kept: usize,
 }
 
-/// A copy of the list, and the sync that was noted with it.
+/// A copy of the list, and the sync that was stored with it.
 #[derive(Default)]
 struct Warehouse {
     copy: BTreeMap<String, String>,
@@ -27,7 +27,7 @@ struct Counts {
 }
 
 impl Warehouse {
-    /// Loads the changes after what was noted, as `at` asks for it, or else the whole list.
+    /// Loads the changes after the stored sync, which `at` turns into a point, or else the whole list.
     fn load(
         &mut self,
         trial: &Trial,
@@ -83,8 +83,8 @@ fn by_number(noted: &str) -> SyncPoint {
     noted.rsplit(':').next().unwrap().parse().unwrap()
 }
 
-/// Places of mirrors of one list, files that were copied from them, one warehouse that follows whichever it finds by
-/// bookmarks, and for each place one that follows it by numbers.
+/// Runs one story: paths with mirrors of one list, copies of their files, one warehouse that reads any of them by
+/// bookmarks, and one for each path that reads it by numbers.
 fn tell(seed: u64, counts: &mut [Counts; 2]) {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut list: BTreeMap<u64, u64> = (0..8).map(|id| (id, 0)).collect();
@@ -127,7 +127,7 @@ fn tell(seed: u64, counts: &mut [Counts; 2]) {
             }
             13..15 if !copies.is_empty() => {
                 let (bytes, of) = &copies[random.usize(..copies.len())];
-                // In place, or as another file.
+                // The copy overwrites the file, or replaces it by another one.
                 if random.bool() {
                     fs::write(&trial.path, bytes).unwrap();
                 } else {
@@ -151,7 +151,7 @@ fn tell(seed: u64, counts: &mut [Counts; 2]) {
 }
 
 #[test]
-fn a_warehouse_loses_no_change_whatever_becomes_of_the_mirror() {
+fn a_warehouse_loses_no_change_if_mirrors_are_copied_and_restored() {
     let rounds = rounds(200);
     let mut counts = [Counts::default(), Counts::default()];
     for seed in 0..rounds {
@@ -173,7 +173,7 @@ fn refused(trial: &Trial, since: &str, words: &str) {
 }
 
 #[test]
-fn each_reason_why_changes_cannot_be_had_has_its_own_words() {
+fn each_reason_for_unavailable_changes_has_its_own_message() {
     let mut trial = Trial::of(0..20);
     let earlier = fs::read(&trial.path).unwrap();
     let first = trial.sync(&contacts(0..21), COUNTED).bookmark;
@@ -199,7 +199,7 @@ fn each_reason_why_changes_cannot_be_had_has_its_own_words() {
         &first,
         "another sync 2|restored from an earlier copy",
     );
-    refused(&trial, "2", "may be that of two syncs|give the bookmark");
+    refused(&trial, "2", "two syncs of contacts may have the number|give the bookmark");
     assert_eq!(trial.changes(1).len(), 3);
     trial.sync(&contacts(0..23), COUNTED);
     trial.sync.keep = Some(Duration::ZERO);
@@ -223,19 +223,19 @@ fn each_reason_why_changes_cannot_be_had_has_its_own_words() {
 }
 
 #[test]
-fn a_number_is_enough_where_the_mirror_was_never_copied() {
+fn a_number_is_enough_if_the_mirror_was_never_copied() {
     let trial = Trial::of(0..20);
     for count in 21..24 {
         trial.sync(&contacts(0..count), COUNTED);
         assert_eq!(trial.changes(count - 20).len(), 1);
     }
-    // Elsewhere, without its mark, a copy continues with other syncs.
+    // A copy without its mark continues with other syncs.
     let copy = Trial::new();
     fs::copy(&trial.path, &copy.path).unwrap();
     copy.sync(&contacts(0..30), COUNTED);
     assert_eq!(copy.changes(4).len(), 7);
-    refused(&copy, "5", "may be that of two syncs");
-    // A time at which the original was read, before the copy went on.
+    refused(&copy, "5", "two syncs of contacts may have the number");
+    // The time is after a sync of the original, and before the copy continued.
     let read = SystemTime::now();
     let copy = Trial::new();
     fs::copy(&trial.path, &copy.path).unwrap();
@@ -245,10 +245,10 @@ fn a_number_is_enough_where_the_mirror_was_never_copied() {
         &talentdata_core::internal::utc(read),
         "not in this mirror",
     );
-    // A new mirror in the place of another one.
+    // A new mirror replaces another one.
     fs::remove_file(&trial.path).unwrap();
     trial.sync(&contacts(0..20), COUNTED);
-    refused(&trial, "1", "may be that of two syncs");
+    refused(&trial, "1", "two syncs of contacts may have the number");
     assert_eq!(trial.changes(0).len(), 20);
 }
 
