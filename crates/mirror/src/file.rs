@@ -70,9 +70,10 @@ pub(crate) fn at(path: &Path) -> impl Fn(MirrorFault) -> Error {
                 ErrorKind::Io,
                 "the mirror is damaged; restore a copy of the file, or sync into a new one",
             ),
-            Some(DatabaseBusy | DatabaseLocked) => {
-                (ErrorKind::Busy, "another program has locked the file; close it")
-            }
+            Some(DatabaseBusy | DatabaseLocked) => (
+                ErrorKind::Busy,
+                "another program has locked the file; close it",
+            ),
             Some(DiskFull) => (ErrorKind::StorageFull, FAILING),
             Some(SystemIoFailure) => (ErrorKind::Io, FAILING),
             Some(ReadOnly | CannotOpen | PermissionDenied) => (

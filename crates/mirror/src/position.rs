@@ -176,9 +176,7 @@ impl History {
         let why = if bookmark.mirror != known.mirror {
             "is of another mirror; read the mirror that it came from, or".to_owned()
         } else if bookmark.epoch != known.epoch && number < self.begun() {
-            format!(
-                "is from before {list} was forgotten and synced again, or is of another list;"
-            )
+            format!("is from before {list} was forgotten and synced again, or is of another list;")
         } else if bookmark.epoch != known.epoch {
             format!(
                 "is not of {list} in this mirror: it is of another list, or the mirror is a copy or was restored from one;"

@@ -78,7 +78,11 @@ fn a_mirror_belongs_to_one_service_one_client_and_one_set_of_filters() {
     for (sync, client, words) in [
         (&trial.sync, "other", client_id),
         (&pools, "other", client_id),
-        (&filtered, "c", "parameters: the mirror has contacts with {}"),
+        (
+            &filtered,
+            "c",
+            "parameters: the mirror has contacts with {}",
+        ),
         (
             &less,
             "c",

@@ -199,7 +199,11 @@ fn each_reason_for_unavailable_changes_has_its_own_message() {
         &first,
         "another sync 2|restored from an earlier copy",
     );
-    refused(&trial, "2", "two syncs of contacts may have the number|give the bookmark");
+    refused(
+        &trial,
+        "2",
+        "two syncs of contacts may have the number|give the bookmark",
+    );
     assert_eq!(trial.changes(1).len(), 3);
     trial.sync(&contacts(0..23), COUNTED);
     trial.sync.keep = Some(Duration::ZERO);
