@@ -29,15 +29,15 @@ use talentdata_mirror::internal::JobKind;
     version,
     about = "Reads lists of the talent data service: completely, and as fast as the service allows",
     after_long_help = help::after_all(),
-    after_help = "See --help for settings, exit codes and an example; each verb has its own.",
+    after_help = "See --help for settings, exit codes and an example; each command has its own --help.",
     arg_required_else_help = true,
     subcommand_required = true
 )]
 struct Cli {
-    /// Use the embedded sample service, started for this one run; needs no account
+    /// Use the embedded sample service, started for this run only; needs no account
     #[arg(long, global = true, help_heading = "Connection")]
     sandbox: bool,
-    /// Increase verbosity on standard error: -v what is done, -vv everything; never a secret
+    /// Log to standard error: -v the steps, -vv everything; never a secret
     #[arg(short, long, global = true, help_heading = "Connection", action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(subcommand)]
@@ -54,25 +54,25 @@ pub(crate) enum Command {
     Page(PageArgs),
     /// Read whole lists into files or standard output
     Export(ExportArgs),
-    /// Bring a mirror up to date: an SQLite file with lists as of now and what has changed since, deletes proven
+    /// Update a local SQLite mirror of lists, and record what changed
     Sync(SyncArgs),
-    /// Write what syncs into a mirror have found
+    /// Write the changes that syncs recorded in a mirror
     Changes(ChangesArgs),
-    /// Show what each sync into a mirror has done
+    /// Show the syncs into a mirror and their numbers of changes
     History(HistoryArgs),
-    /// Remove a list from a mirror, with all that is kept of it
+    /// Delete a list and its history, or single records, from a mirror
     Forget(ForgetArgs),
     /// Estimate the records, pages and time of an export
     Plan(PlanArgs),
-    /// Show who shares the request budget now, and how it is spent
+    /// Show the clients that share the request budget now, and their requests
     Budget(BudgetArgs),
-    /// Check the settings, the connection, the credentials and the machine, and say what helps
+    /// Check the settings, the connection, the credentials and the machine, and suggest solutions
     Doctor(DoctorArgs),
     /// Print the columns of a list as JSON, to pin them with export --schema
     Schema(SchemaArgs),
-    /// Check that a file is what an export has written, by its receipt, or that a mirror is intact
+    /// Check that a file matches its export's receipt, or that a mirror is intact
     Verify(VerifyArgs),
-    /// Let programs read lists by SQL, through the ADBC driver
+    /// Let programs read lists with SQL, through the ADBC driver
     Adbc(AdbcArgs),
     /// Run the embedded sample service until stopped
     Sandbox(SandboxArgs),
@@ -82,7 +82,7 @@ pub(crate) enum Command {
     Operation(&'static Operation),
 }
 
-/// Returns all commands: those above with the flags for options, settings and filters, and the operations.
+/// Returns the grammar of all commands and operations, with the flags for options, settings and filters.
 pub(crate) fn grammar() -> clap::Command {
     let mut grammar = Cli::command().mut_subcommand("sandbox", sandbox::add);
     for (command, job) in [
@@ -107,7 +107,7 @@ pub(crate) fn grammar() -> clap::Command {
 /// Returns the text to show instead of running: a usage error or a help text.
 pub(crate) fn read(arguments: &[OsString]) -> Result<(Common, Command), clap::Error> {
     if arguments.iter().any(is_secret) {
-        let message = "a secret never comes as an argument, because other users can read those; \
+        let message = "a secret must not be an argument, because other users can read arguments; \
              use --client-secret-file FILE (- reads standard input), \
              TALENTDATA_CLIENT_SECRET or a profile file, and change a secret that was typed here";
         return Err(grammar().error(clap::error::ErrorKind::UnknownArgument, message));

@@ -1,4 +1,4 @@
-//! The end of the general help, below the options: an example, the settings, the exit codes.
+//! The last part of the general help (an example, the settings and the exit codes), and the help pages of errors.
 
 use std::collections::BTreeMap;
 use talentdata_core::ErrorKind;
@@ -8,18 +8,18 @@ const SETTINGS_HELP: &str = "\
 Settings, in order of precedence:
   1. Flags.
   2. The environment: the variables shown with the flags; TALENTDATA_CLIENT_SECRET is the secret
-     itself, and TALENTDATA_LOG a filter such as talentdata_core=debug, in place of -v.
+     itself, and TALENTDATA_LOG a filter, for example talentdata_core=debug, instead of -v.
      TALENTDATA_PROGRESS=0 hides the progress of exports and syncs.
   3. The profile file, talentdata/profiles.toml below XDG_CONFIG_HOME or ~/.config, with mode
-     0600. It has a section for each profile, whose keys are the flags without --, with _ for -;
-     [default] is read when --profile names none:
+     0600. It has a section for each profile. The keys are the flags without --, with _ for -;
+     [default] is read without --profile:
        [default]
        base_url = \"https://talent.example\"
        client_id = \"...\"
        client_secret = \"...\"
 ";
 
-/// Returns the page of a kind of error, by its name in any case.
+/// Returns the help page of a kind of error. The case of the name does not matter.
 pub(crate) fn page_of(name: &str) -> Option<String> {
     let mut kinds = ErrorKind::ALL.into_iter();
     let kind = kinds.find(|kind| kind.name().eq_ignore_ascii_case(name))?;
@@ -50,13 +50,13 @@ pub(crate) fn page_of(name: &str) -> Option<String> {
     let causes = if causes.is_empty() {
         String::new()
     } else {
-        format!("\nWhat leads to it, and what becomes of the request:\n{causes}")
+        format!("\nCauses, and what happens to the request:\n{causes}")
     };
     Some(format!(
-        "{}: {}\n\nThe message of the error says what was refused, and what helps. {retried}\n\
+        "{}: {}\n\nThe message of the error says what was refused, and suggests a solution. {retried}\n\
          Exit code {}. In a script: {}\n{causes}\n\
          talentdata doctor checks settings, connection, credentials and permissions step by step.\n\
-         Everything about errors is in docs/errors.md.\n",
+         See docs/errors.md for all errors.\n",
         kind.name(),
         kind.summary(),
         kind.exit_code(),
@@ -83,8 +83,8 @@ pub(crate) fn after_all() -> String {
     let codes = codes.map(|(code, meanings)| format!("  {code:>3}  {}\n", meanings.join("; ")));
     format!(
         "Example, which needs no account:\n  talentdata export contacts --sandbox --out contacts.jsonl\n\n\
-         RESOURCE is the name of a list, as talentdata resources shows it, in any spelling. Where several\n\
-         lists are taken, all means every list.\n\n\
+         RESOURCE is the name of a list, as talentdata resources shows it, in any spelling. In commands for\n\
+         several lists, all means every list.\n\n\
          {SETTINGS_HELP}\n\
          Data goes to standard output, everything else to standard error.\n\n\
          Exit codes:\n{}",

@@ -120,7 +120,7 @@ impl Marks {
     }
 }
 
-/// Writes the marks of a mirror that a sync has claimed.
+/// Writes the marks of a mirror that a sync claimed.
 pub(crate) struct Marker {
     lock: Arc<File>,
     path: PathBuf,

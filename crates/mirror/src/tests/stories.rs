@@ -1,18 +1,18 @@
-//! Stories of mirrors that are restored, copied, forgotten and begun again: whoever follows by bookmarks loses no change, and
-//! takes none for those of another history.
+//! Random histories of mirrors that are restored, copied, forgotten and created again. A reader that uses bookmarks
+//! loses no change, and never applies changes of another history.
 
 use super::*;
 use std::fs;
 use talentdata_columns::arrow::TableOptions;
 
-/// The bookmarks of the syncs that a file has of a list, and the first of them after which all changes are kept.
+/// The bookmarks of the syncs of a list in a file, and the first sync after which all changes are kept.
 #[derive(Clone, Default)]
 struct Line {
     syncs: Vec<String>,
     kept: usize,
 }
 
-/// A copy of the list, and the sync that was noted with it.
+/// A copy of the list, and the sync that was stored with it.
 #[derive(Default)]
 struct Warehouse {
     copy: BTreeMap<String, String>,
@@ -29,7 +29,7 @@ struct Counts {
 }
 
 impl Warehouse {
-    /// Loads the changes after what was noted, or else the whole list.
+    /// Loads the changes after the stored sync, or else the whole list.
     fn load(&mut self, trial: &Trial, line: &Line, counts: &mut Counts) {
         let mirror = trial.mirror();
         let changes = self.noted.as_ref().map(|noted| {
@@ -83,8 +83,8 @@ fn number(noted: &str) -> SyncPoint {
     noted.rsplit(':').next().unwrap().parse().unwrap()
 }
 
-/// Places of mirrors of one list, files that were copied from them, one warehouse that follows any of them by bookmarks,
-/// and for each place one that follows it by numbers.
+/// Runs one story: paths with mirrors of one list, copies of their files, one warehouse that reads any of them by
+/// bookmarks, and one for each path that reads it by numbers.
 fn tell(seed: u64, counts: &mut [Counts; 2]) {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut list: BTreeMap<u64, u64> = (0..8).map(|id| (id, 0)).collect();
@@ -134,7 +134,7 @@ fn tell(seed: u64, counts: &mut [Counts; 2]) {
             }
             13..15 if !copies.is_empty() => {
                 let (bytes, of) = &copies[random.usize(..copies.len())];
-                // In place, or as another file.
+                // The copy overwrites the file, or replaces it by another one.
                 if random.bool() {
                     fs::write(&trial.path, bytes).unwrap();
                 } else {
@@ -158,7 +158,7 @@ fn tell(seed: u64, counts: &mut [Counts; 2]) {
 }
 
 #[test]
-fn a_warehouse_loses_no_change_whatever_becomes_of_the_mirror() {
+fn a_warehouse_loses_no_change_if_mirrors_are_copied_and_restored() {
     let rounds = rounds(200);
     let mut counts = [Counts::default(), Counts::default()];
     for seed in 0..rounds {
@@ -181,7 +181,7 @@ fn refused(trial: &Trial, since: &str, words: &str) {
 }
 
 #[test]
-fn each_reason_why_changes_cannot_be_had_has_its_own_words() {
+fn each_reason_for_unavailable_changes_has_its_own_message() {
     let mut trial = Trial::of(0..20);
     let earlier = fs::read(&trial.path).unwrap();
     let first = trial.sync(&contacts(0..21), COUNTED).bookmark;
@@ -208,7 +208,8 @@ fn each_reason_why_changes_cannot_be_had_has_its_own_words() {
         "another sync 2|restored from an earlier copy",
     );
     for number in ["1", "2"] {
-        refused(&trial, number, "may be that of two syncs|give the bookmark");
+        let words = "two syncs of contacts may have the number|give the bookmark";
+        refused(&trial, number, words);
     }
     trial.sync(&contacts(0..23), COUNTED);
     trial.sync.keep = Some(Duration::ZERO);
@@ -232,23 +233,23 @@ fn each_reason_why_changes_cannot_be_had_has_its_own_words() {
 }
 
 #[test]
-fn a_number_is_enough_where_the_mirror_was_never_copied() {
+fn a_number_is_enough_if_the_mirror_was_never_copied() {
     let trial = Trial::of(0..20);
     for count in 21..24 {
         trial.sync(&contacts(0..count), COUNTED);
         assert_eq!(trial.changes(count - 20).len(), 1);
     }
-    // Elsewhere, without its mark, a copy continues with other syncs.
+    // A copy without its mark continues with other syncs.
     let copy = Trial::new();
     fs::copy(&trial.path, &copy.path).unwrap();
     copy.sync(&contacts(0..30), COUNTED);
     for number in ["4", "5"] {
-        refused(&copy, number, "may be that of two syncs");
+        refused(&copy, number, "two syncs of contacts may have the number");
     }
     let fourth = &copy.mirror().syncs(CONTACTS).unwrap()[3].bookmark;
     let changes = copy.mirror().changes(CONTACTS, &fourth.parse().unwrap());
     assert_eq!(changes.unwrap().count(), 7);
-    // A time at which the original was read, before the copy went on.
+    // The time is after a sync of the original, and before the copy continued.
     let read = SystemTime::now();
     let copy = Trial::new();
     fs::copy(&trial.path, &copy.path).unwrap();
@@ -258,10 +259,10 @@ fn a_number_is_enough_where_the_mirror_was_never_copied() {
         &talentdata_core::internal::utc(read),
         "not in this mirror",
     );
-    // A new mirror in the place of another one.
+    // A new mirror replaces another one.
     fs::remove_file(&trial.path).unwrap();
     trial.sync(&contacts(0..20), COUNTED);
-    refused(&trial, "1", "may be that of two syncs");
+    refused(&trial, "1", "two syncs of contacts may have the number");
     assert_eq!(trial.changes(0).len(), 20);
 }
 
