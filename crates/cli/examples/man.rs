@@ -9,8 +9,8 @@ fn main() -> std::io::Result<()> {
         .ok_or_else(|| std::io::Error::other("give the directory that the pages go into"))?;
     std::fs::create_dir_all(&directory)?;
     let grammar = talentdata_cli::grammar();
-    let general = grammar.get_after_long_help().cloned().unwrap_or_default();
-    // A page stands alone: the example of its verb, then the settings and exit codes, which are the same for all.
+    let general = talentdata_cli::topics();
+    // A page stands alone: the examples of its verb, then the settings and exit codes, which are the same for all.
     let grammar = grammar.mut_subcommands(|verb| {
         let own = verb.get_after_help().cloned().unwrap_or_default();
         verb.after_long_help(format!("{own}\n\n{general}"))

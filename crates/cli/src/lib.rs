@@ -65,6 +65,12 @@ pub fn grammar() -> clap::Command {
     args::grammar()
 }
 
+/// Returns the pages about settings, exit codes and the environment, which are the same for all commands.
+#[must_use]
+pub fn topics() -> String {
+    help::topics()
+}
+
 fn run(command: &Command, common: &Common) -> Result<(), Ending> {
     // One thread fetches while this one writes. Each further thread would hold memory of its own.
     let runtime = process::runtime(1, || ())?;

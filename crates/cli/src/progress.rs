@@ -57,11 +57,12 @@ impl ProgressLine {
             used += receipt.budget_used;
         }
         let is_told = lists.iter().any(|receipt| receipt.total_last.is_some());
-        show(&self.bar, if is_told { LINE } else { COUNT });
+        let used = format!("{:.0} % of the budget", 100.0 * used);
+        // The form comes last, because each of these draws the line.
+        self.bar.set_message(used);
         self.bar.set_length(total);
         self.bar.set_position(records);
-        let used = format!("{:.0} % of the budget", 100.0 * used);
-        self.bar.set_message(used);
+        show(&self.bar, if is_told { LINE } else { COUNT });
     }
 
     /// Prints a line on standard error, above the progress.
