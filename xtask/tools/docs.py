@@ -22,7 +22,7 @@ def main():
     pages.mkdir()
     # The pages keep their paths in the repository, so that links between them stay valid.
     files = output("git", "ls-files", "*.md", *OTHERS, cwd=ROOT).splitlines()
-    succeed("cp", "--parents", *files, *sorted(set(linked(files))), pages, cwd=ROOT)
+    succeed("cp", "--parents", *files, *sorted(set(linked(files))), "docs/site.css", pages, cwd=ROOT)
     # With --quiet, warnings would no longer fail the build.
     build = [programs / "mkdocs", "build", "--clean", "--config-file", ROOT / "docs/mkdocs.yml"]
     variables = {**within(programs), "PAGES": str(pages), "NO_MKDOCS_2_WARNING": "1"}
