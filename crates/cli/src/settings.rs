@@ -90,7 +90,9 @@ fn flag(setting: &Setting) -> Option<Arg> {
         SettingKind::Text => (last_word.to_uppercase(), ""),
     };
     let default = setting.default();
-    let default = default.map_or_else(String::new, |value| format!(" [default: {value}]"));
+    let default = default.map_or_else(String::new, |value| {
+        format!(" [default: {}]", value.trim_end_matches(" s"))
+    });
     let variable = setting.variable();
     let help = format!("{}{after}{default} [env: {variable}]", setting.what);
     let (first, rest) = help.split_at(1);
@@ -101,7 +103,8 @@ fn flag(setting: &Setting) -> Option<Arg> {
         .global(true)
         // core refuses wrong numbers, with the same message in every language.
         .allow_negative_numbers(true)
-        .hide_short_help(setting.scope() == Scope::Calls)
+        .hide_short_help(true)
+        .hide_long_help(true)
         .help_heading(match setting.scope() {
             Scope::Calls => "Advanced",
             _ => "Connection",
