@@ -1,4 +1,4 @@
-//! The settings of a client as flags: one per row of the table.
+//! The settings of a client as flags, one per row of the table.
 
 use clap::{Arg, ArgMatches};
 use std::io::{IsTerminal, Read};
@@ -10,7 +10,7 @@ use talentdata_core::internal::streams::Patient;
 use talentdata_core::types::Secret;
 use talentdata_core::{Builder, Error, Result};
 
-/// Limits the size of a secret. Anything longer is not one.
+/// The maximum size of a secret.
 const LONGEST_SECRET: u64 = 64 * 1024;
 /// The settings of the secret, and of the file that contains it.
 const SECRET_SETTING: &str = SECRET_SOURCES[0];
@@ -90,7 +90,9 @@ fn flag(setting: &Setting) -> Option<Arg> {
         SettingKind::Text => (last_word.to_uppercase(), ""),
     };
     let default = setting.default();
-    let default = default.map_or_else(String::new, |value| format!(" [default: {value}]"));
+    let default = default.map_or_else(String::new, |value| {
+        format!(" [default: {}]", value.trim_end_matches(" s"))
+    });
     let variable = setting.variable();
     let help = format!("{}{after}{default} [env: {variable}]", setting.what);
     let (first, rest) = help.split_at(1);
@@ -99,9 +101,10 @@ fn flag(setting: &Setting) -> Option<Arg> {
         .value_name(value)
         .long(long)
         .global(true)
-        // Wrong numbers are refused by core, with the message of every language.
+        // core refuses wrong numbers, with the same message in every language.
         .allow_negative_numbers(true)
-        .hide_short_help(setting.scope() == Scope::Calls)
+        .hide_short_help(true)
+        .hide_long_help(true)
         .help_heading(match setting.scope() {
             Scope::Calls => "Advanced",
             _ => "Connection",

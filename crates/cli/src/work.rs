@@ -251,7 +251,7 @@ fn print_failures(
             let first = if may_pass {
                 "to continue, "
             } else {
-                "when that is mended, "
+                "after that is fixed, "
             };
             format!("{first}{resume}; to begin again, {restart}")
         });

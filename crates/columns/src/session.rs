@@ -463,10 +463,10 @@ impl Buffer {
                 wording.keep_or,
             ),
             (None | Some(End::Received), Some(ReadMode::Table)) => {
-                ("the scan has begun to give columns", wording.resume_or)
+                ("this scan is being read as columns", wording.resume_or)
             }
             (None, Some(ReadMode::Records(_))) => (
-                "another reader has begun to take the records of this scan",
+                "another reader takes the records of this scan",
                 wording.share_or,
             ),
             _ => ("the scan has ended and was read", wording.keep_or),

@@ -1,4 +1,4 @@
-//! The upgrade of a file from the version before to this one, within the transaction of a sync.
+//! The upgrade of a file from the previous version to this one, in the transaction of a sync.
 
 use crate::file::MirrorResult;
 use crate::receipt::SyncRow;
@@ -7,8 +7,8 @@ use crate::tables::{TABLES_VERSION, definitions, version};
 use crate::views;
 use rusqlite::Connection;
 
-/// Upgrades the file, in the transaction that has begun. A table whose rows are stored as before only gets another
-/// definition. So a large mirror takes no longer than a small one, except for the records that need a text for views.
+/// Upgrades the file in the open transaction. A table whose rows are stored as before only gets a new definition. So a
+/// large mirror takes no longer than a small one, except for records that need a text for views.
 pub(crate) fn upgrade(connection: &Connection) -> MirrorResult<()> {
     if version(connection)? == TABLES_VERSION {
         return Ok(());

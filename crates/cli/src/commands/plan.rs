@@ -1,4 +1,4 @@
-//! `plan`: what an export would take.
+//! `plan`: estimates the requests, time, disk and memory of an export.
 
 use crate::common::Common;
 use crate::connect::{of_lists, with_client};
@@ -8,8 +8,8 @@ use talentdata_core::Plan;
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-Reads the first page of each list. SIZE is that of the records as JSON Lines, DISK the most room that an export needs while
-it runs, and about that of a mirror. MEMORY is of each list; several that are exported at once take it together.
+Reads the first page of each list. SIZE is the size of the records as JSON Lines. DISK is the maximum that an export needs
+while it runs, and about the size of a mirror. MEMORY is for one list; add up the lists that you export at once.
 
 Examples:
   talentdata plan contacts ja-skills
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: &PlanArgs, common: &Common) -> Result<(), Ending> 
     let members = plans.iter().map(|plan| plan.members).max();
     if let Some(members @ 2..) = members {
         output::stderr_line(&format!(
-            "note: {members} clients share the budget now, this one included; the times are those of an equal part of it"
+            "note: {members} clients share the budget now, including this one. Times assume an equal share of it."
         ));
     }
     Ok(())
@@ -62,18 +62,16 @@ fn plans_text(plans: &[Plan]) -> String {
     let cells = |name: &str, numbers: [u64; 2], seconds: f64, bytes: [u64; 3]| {
         let [records, pages] = numbers.map(|number| number.to_string());
         let [size, disk, memory] = bytes.map(megabytes);
-        let seconds = format!("{seconds:.1}");
+        let seconds = duration(seconds);
         row([name, &records, &pages, &seconds, &size, &disk, &memory])
     };
-    let mut text = row([
-        "LIST", "RECORDS", "PAGES", "SECONDS", "SIZE", "DISK", "MEMORY",
-    ]);
+    let mut text = row(["LIST", "RECORDS", "PAGES", "TIME", "SIZE", "DISK", "MEMORY"]);
     for plan in plans {
         let bytes = [plan.bytes, plan.disk_bytes, plan.memory_bytes];
         let name = plan.resource.replace('_', "-");
         text += &cells(&name, [plan.records, plan.pages], plan.seconds, bytes);
     }
-    // A service may claim anything.
+    // A service may claim any number of records.
     let sum = |of: fn(&Plan) -> u64| plans.iter().map(of).fold(0, u64::saturating_add);
     let numbers = [sum(|plan| plan.records), sum(|plan| plan.pages)];
     let bytes = [
@@ -83,6 +81,19 @@ fn plans_text(plans: &[Plan]) -> String {
     ];
     let seconds = plans.iter().map(|plan| plan.seconds).sum();
     text + &cells("sum", numbers, seconds, bytes)
+}
+
+/// Returns a time as people say it.
+fn duration(seconds: f64) -> String {
+    if seconds < 100.0 {
+        return format!("{seconds:.1} s");
+    }
+    let minutes = (seconds / 60.0).ceil();
+    if minutes < 100.0 {
+        format!("{minutes:.0} min")
+    } else {
+        format!("{:.1} h", minutes / 60.0)
+    }
 }
 
 fn megabytes(bytes: u64) -> String {

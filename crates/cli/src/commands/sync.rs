@@ -1,4 +1,4 @@
-//! `sync`: updates a mirror, list after list, and reports the changes.
+//! `sync`: updates a mirror, one list after the other, and reports the changes.
 
 use crate::common::Common;
 use crate::connect::{of_lists, with_client};
@@ -14,9 +14,9 @@ use talentdata_mirror::internal::{JobKind, JobOptions};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-A sync reads each list and compares it with the last sync. A record is reported as deleted only where that is proven;
-until then it is missing, and stays in the mirror. A sync whose list could not be read completely, or whose deletes are
-too many to be believed, deletes nothing and ends with 31.
+A sync reads each list and compares it with the last sync. A record is reported as deleted only if that is proven. Until
+then it is missing, and stays in the mirror. If a list could not be read completely, or the deletes exceed the limit, the
+sync deletes nothing and ends with 31.
 
 Examples:
   talentdata sync contacts vacancies --to mirror.db
@@ -29,7 +29,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SyncArgs {
-    /// The file of the mirror, an SQLite database; it is made where there is none
+    /// The file of the mirror, an SQLite database; it is created if it does not exist
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
     #[command(flatten)]
