@@ -28,7 +28,7 @@ static void wrong(const char *what) {
   _exit(70);
 }
 
-/* Whether a call has succeeded; if not, it came too late. */
+/* Whether a call succeeded; if not, it came too late. */
 static int good(talentdata_error *error) {
   const talentdata_error_kind kind = error ? talentdata_error_code(error) : TALENTDATA_ERROR_KIND_CLOSED;
   /* Calls are refused in a callback, and in a handler that interrupts another call. */

@@ -24,7 +24,7 @@ __all__ = ["DRIVER", "ENTRYPOINT", "connect"]
 
 #: The library that has the driver, for managers of drivers that are given its path: the native module of this package.
 DRIVER = _talentdata.__file__
-#: The name of the function by which a manager of drivers loads it.
+#: The name of the function by which a driver manager loads it.
 ENTRYPOINT = "AdbcTalentdataInit"
 
 

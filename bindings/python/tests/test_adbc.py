@@ -1,4 +1,4 @@
-"""The ADBC driver, through the manager of drivers and the programs that use it."""
+"""The ADBC driver, through the driver manager and the programs that use it."""
 
 import subprocess
 import sys

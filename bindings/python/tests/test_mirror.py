@@ -153,7 +153,7 @@ async def test_options_of_a_sync_and_errors_of_a_mirror(sandbox, client, async_c
         (lambda: mirror.changes("ja_tasks", since="000000-000000-000000000000:2"), "Mismatch: of another mirror"),
         (lambda: mirror.changes("contacts"), "does not have contacts"),
         (lambda: mirror.as_of("ja_tasks", "tomorrow"), "neither a bookmark"),
-        (lambda: mirror.as_of("ja_tasks", "yesterday"), "as of then is not kept"),
+        (lambda: mirror.as_of("ja_tasks", "yesterday"), "is not kept for that time"),
         (lambda: mirror.current("people"), "people"),
     ):
         kind, _, says = says.rpartition(": ")

@@ -1,4 +1,4 @@
-//! Writes the manual pages of the command line into a directory: one for the program, and one for each verb.
+//! Writes the manual pages of the command line into a directory: one for the program, and one for each command.
 
 use std::path::PathBuf;
 
@@ -6,11 +6,11 @@ fn main() -> std::io::Result<()> {
     let directory = std::env::args_os()
         .nth(1)
         .map(PathBuf::from)
-        .ok_or_else(|| std::io::Error::other("give the directory that the pages go into"))?;
+        .ok_or_else(|| std::io::Error::other("give the directory for the pages"))?;
     std::fs::create_dir_all(&directory)?;
     let grammar = talentdata_cli::grammar();
     let general = talentdata_cli::topics();
-    // A page stands alone: the examples of its verb, then the settings and exit codes, which are the same for all.
+    // Each page is complete: it has the examples of its command, then the settings and exit codes, which all pages share.
     let grammar = grammar.mut_subcommands(|verb| {
         let own = verb.get_after_help().cloned().unwrap_or_default();
         verb.after_long_help(format!("{own}\n\n{general}"))

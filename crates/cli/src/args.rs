@@ -46,7 +46,7 @@ struct Cli {
     /// Use a sample service on this machine, which needs no account
     #[arg(long, global = true, help_heading = "All commands")]
     sandbox: bool,
-    /// Log to standard error: -v what is done, -vv everything
+    /// Log to standard error: -v the steps, -vv everything; never a secret
     #[arg(short, long, global = true, help_heading = "All commands", action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(subcommand)]
@@ -67,7 +67,7 @@ pub(crate) enum Command {
     Sync(SyncArgs),
     /// List inserts, updates and deletes recorded in a mirror
     Changes(ChangesArgs),
-    /// Show what each sync into a mirror has done
+    /// Show the syncs into a mirror and their numbers of changes
     History(HistoryArgs),
     /// Delete a list, or single records, from a mirror with all history
     Forget(ForgetArgs),
@@ -75,13 +75,13 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     /// Show which clients share the request budget
     Budget(BudgetArgs),
-    /// Check settings, connection, credentials and machine, and say what helps
+    /// Check settings, connection, credentials and machine, and suggest solutions
     Doctor(DoctorArgs),
     /// Print a list's columns, to pin them with export --schema
     Schema(SchemaArgs),
     /// Check a file against its receipt, or a mirror
     Verify(VerifyArgs),
-    /// Let programs read lists by SQL, through the ADBC driver
+    /// Let programs read lists with SQL, through the ADBC driver
     Adbc(AdbcArgs),
     /// Run a sample service on this machine
     Sandbox(SandboxArgs),
@@ -91,7 +91,7 @@ pub(crate) enum Command {
     Operation(&'static Operation),
 }
 
-/// Returns all commands: those above with the flags for options, settings and filters, and the operations.
+/// Returns the grammar of all commands and operations, with the flags for options, settings and filters.
 pub(crate) fn grammar() -> clap::Command {
     let mut grammar = Cli::command().mut_subcommand("sandbox", sandbox::add);
     for (command, job) in [
@@ -119,7 +119,7 @@ pub(crate) fn grammar() -> clap::Command {
 /// Returns the text to show instead of running: a usage error or a help text.
 pub(crate) fn read(arguments: &[OsString]) -> Result<(Common, Command), clap::Error> {
     if arguments.iter().any(is_secret) {
-        let message = "a secret never comes as an argument, because other users can read those; \
+        let message = "a secret must not be an argument, because other users can read arguments; \
              use --client-secret-file FILE (- reads standard input), \
              TALENTDATA_CLIENT_SECRET or a profile file, and change a secret that was typed here";
         return Err(grammar().error(clap::error::ErrorKind::UnknownArgument, message));

@@ -1,8 +1,8 @@
-//! The arguments of every command.
+//! The arguments that all commands have in common.
 
 use clap::ArgMatches;
 
-/// The arguments of every command.
+/// The arguments that all commands have in common.
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(crate) sandbox: bool,

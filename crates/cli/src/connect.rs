@@ -1,4 +1,4 @@
-//! Makes the client of a command, from arguments, environment and profile, or for the embedded service.
+//! Creates the client of a command, from arguments, environment and profile, or for the embedded service.
 
 use crate::common::Common;
 use crate::output::Ending;
@@ -9,12 +9,12 @@ use talentdata_core::types::{ListName, Operation};
 use talentdata_core::{Builder, Client, Error, ErrorKind};
 use talentdata_sandbox::{Options, Sandbox};
 
-/// Does `work` with the client that the arguments ask for and that can call `operations`, and lets it leave its budget in
-/// the end.
+/// Creates the client for the arguments, checks that it has the credentials for `operations`, and calls `work` with it.
+/// At the end the client leaves its budget.
 ///
 /// # Errors
-/// Those of the work. `InvalidArgument` for `--sandbox` with an address or credentials; `Config`, naming the setting;
-/// `Busy` or `Io` when the embedded service cannot be started.
+/// The errors of `work`; `InvalidArgument` for `--sandbox` with an address or credentials; `Config`, which names the
+/// setting; `Busy` or `Io` if the embedded service cannot be started.
 pub(crate) async fn with_client<T>(
     common: &Common,
     operations: Vec<&Operation>,
@@ -27,7 +27,7 @@ pub(crate) async fn with_client<T>(
         checked.map(|()| client)
     });
     let client = client.map_err(|error| {
-        // The name of the sandbox here.
+        // On the command line, a flag starts the sandbox.
         let here = TRIAL.replace("use the sandbox", "add --sandbox");
         let message = error.message().replace(TRIAL, &here);
         error.with_message(message)
@@ -39,14 +39,14 @@ pub(crate) async fn with_client<T>(
     done
 }
 
-/// Returns the settings that the arguments ask for, with the embedded service, if they ask for that.
+/// Returns the settings from the arguments, and the embedded service if they request it.
 ///
 /// # Errors
 /// See [`with_client`].
 pub(crate) fn settings_of(common: &Common) -> Result<(Builder, Option<Sandbox>), Error> {
     let mut builder = Client::builder();
     if common.sandbox {
-        // No other process knows the service of this run.
+        // No other process uses the service of this run.
         builder.budget("process");
     }
     settings::set(&common.matches, &mut builder)?;
@@ -54,8 +54,7 @@ pub(crate) fn settings_of(common: &Common) -> Result<(Builder, Option<Sandbox>),
         return Ok((builder, None));
     }
     if let Some(flag) = settings::first_of(&common.matches, Scope::Service) {
-        let message =
-            format!("--sandbox starts a service of its own; leave out either it or {flag}");
+        let message = format!("--sandbox starts its own service; omit either it or {flag}");
         return Err(Error::invalid(message));
     }
     let sandbox = start(Options::default())?;
@@ -75,7 +74,7 @@ pub(crate) fn of_lists(lists: impl IntoIterator<Item = ListName>) -> Vec<&'stati
 /// Starts the embedded service.
 ///
 /// # Errors
-/// `Busy` when the port is taken; `Io` when the system grants no threads; `InvalidArgument` for a list that there is not.
+/// `Busy` if the port is taken; `Io` if the system grants no threads; `InvalidArgument` for an unknown list.
 pub(crate) fn start(options: Options) -> Result<Sandbox, Error> {
     check_threads(2)?;
     Sandbox::start(options).map_err(|error| {

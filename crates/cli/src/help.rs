@@ -187,10 +187,10 @@ fn page_of_kind(name: &str) -> Option<String> {
     let causes = if causes.is_empty() {
         String::new()
     } else {
-        format!("\nWhat leads to it, and what becomes of the request:\n{causes}")
+        format!("\nCauses, and what happens to the request:\n{causes}")
     };
     Some(format!(
-        "{}: {}\n\nThe message of the error says what was refused, and what helps. {retried}\n\
+        "{}: {}\n\nThe message of the error says what was refused, and suggests a solution. {retried}\n\
          Exit code {}. In a script: {}\n{causes}\n\
          talentdata doctor checks settings, connection, credentials and permissions step by step.\n\
          talentdata help exit-codes lists all kinds of errors.\n",

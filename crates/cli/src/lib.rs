@@ -30,9 +30,8 @@ use std::ffi::OsString;
 use talentdata_core::internal::process;
 
 /// Runs the program with these arguments, the first of which is its name, and returns the exit code.
-///
-/// It takes over standard output, standard error and the signals, and after a signal it may end the process. A process
-/// that runs it should do nothing else.
+/// It uses standard output and standard error, handles the signals, and may end the process after a signal. A process
+/// that calls it should do nothing else.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if let [_, help, name] = &arguments[..]
@@ -72,13 +71,13 @@ pub fn topics() -> String {
 }
 
 fn run(command: &Command, common: &Common) -> Result<(), Ending> {
-    // One thread fetches while this one writes. Each further thread would hold memory of its own.
+    // One thread sends requests while this one writes. Each further thread would take memory.
     let runtime = process::runtime(1, || ())?;
     let outcome = runtime.block_on(async {
         signals::ignore_file_size_limit();
         dispatch(command, common).await
     });
-    // The look-up of a host's name cannot be interrupted, and must not delay the end.
+    // A name lookup cannot be interrupted, and must not delay the end.
     runtime.shutdown_background();
     outcome
 }

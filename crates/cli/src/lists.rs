@@ -1,4 +1,4 @@
-//! Reads the lists and their parameters from the command line. A parameter that several lists have is one flag.
+//! Reads the lists and their parameters from the command line. A parameter of several lists is one flag.
 
 use crate::common::Common;
 use crate::parameters::argument;
@@ -20,11 +20,11 @@ const ALL: &str = "all";
 /// The arguments of a command that reads whole lists.
 #[derive(Debug, Args)]
 pub(crate) struct Lists {
-    /// The lists; all means every list, or every list of the mirror that is read
+    /// The lists; all means every list, or every list of the mirror
     #[arg(required = true, value_name = "RESOURCE", value_parser = selection())]
     pub(crate) names: Vec<Selection>,
-    /// Write what was done, and whether completeness is proven, to this file as JSON: an array with a receipt for each
-    /// list. It says "unfinished" while the command runs and after it has failed; error says why
+    /// Write the receipts to this file as a JSON array, one for each list. They have the counts and say if completeness
+    /// is proven. While the command runs and after a failure, they say "unfinished"; error has the reason
     #[arg(long, value_name = "PATH")]
     pub(crate) receipt: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The options of exports, syncs, schemas and mirrors as flags: one per row of the table.
+//! The options of exports, syncs, schemas and mirrors as flags, one per row of the table.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};

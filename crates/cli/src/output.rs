@@ -1,5 +1,5 @@
-//! Standard output for data, standard error for everything else, and the end of a run. It is not an error if the reader
-//! goes away.
+//! Output to standard output (data) and standard error (everything else), and the end of a run. It is not an error if
+//! the reader goes away.
 
 use crate::lists::dashed;
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub(crate) fn data(text: &str) -> Result<(), Ending> {
     }
 }
 
-/// Writes `text` to standard output as it is, with what a terminal reacts to.
+/// Writes `text` to standard output without escaping control characters.
 pub(crate) fn draw(text: &str) -> Result<(), Ending> {
     let mut stdout = Patient(std::io::stdout().lock());
     let written = stdout.write_all(text.as_bytes());
@@ -43,7 +43,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Ending> {
     data(&format!("{text}\n"))
 }
 
-/// Returns the error for a value that cannot be written as JSON. The values here always can.
+/// Returns the error for a value that cannot be written as JSON, which never happens for the values here.
 pub(crate) fn unwritable(_: serde_json::Error) -> Error {
     Error::new(ErrorKind::Internal, "a value could not be written as JSON")
 }
@@ -53,12 +53,12 @@ pub(crate) fn stderr_line(line: &str) {
     let _ = Patient(std::io::stderr()).write_all(format!("{line}\n").as_bytes());
 }
 
-/// Prints a warning about a list whose command has succeeded.
+/// Prints a warning about a list whose command succeeded.
 pub(crate) fn warn(list: ListName, text: &str) {
     stderr_line(&format!("warning: {}: {}", dashed(list), in_flags(text)));
 }
 
-/// Returns whether the reader of standard output has gone away. Only pipes and sockets can tell.
+/// Returns whether the reader of standard output has gone away. This is known only for pipes and sockets.
 pub(crate) fn reader_gone() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdout = std::io::stdout();
@@ -124,7 +124,7 @@ impl Ending {
     }
 }
 
-/// The words of a library that say which option to set, with its flag.
+/// Replaces the names of options in the message of a library by their flags.
 fn in_flags(text: &str) -> String {
     let replace = |text: String, option: &JobOption| {
         let flag = format!("set --{}", option.flag());
@@ -133,7 +133,8 @@ fn in_flags(text: &str) -> String {
     JOB_OPTIONS.iter().fold(text.to_owned(), replace)
 }
 
-/// Prints the line about an error at `place`, which ends with `hint` and the page of its kind; with `verbose` all that is known.
+/// Prints the line about an error at `place`, with `hint` and the help page of its kind at the end. With `verbose`,
+/// prints all details.
 pub(crate) fn print_error(error: &Error, place: &str, hint: Option<&str>, verbose: bool) {
     let message = in_flags(error.message());
     let error = &error.clone().with_message(message);

@@ -1,4 +1,4 @@
-//! The argument of the command line for a parameter of an operation.
+//! The command line argument for a parameter of an operation.
 
 use clap::Arg;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
@@ -8,7 +8,7 @@ use talentdata_core::types::{FieldKind, Parameter};
 pub(crate) fn argument(one: &'static Parameter, more: &str) -> Arg {
     let mut help = one.description.trim_end_matches('.').to_owned();
     if !one.known_values.is_empty() {
-        help += &format!("; such as {}", one.known_values.join(", "));
+        help += &format!("; for example {}", one.known_values.join(", "));
     }
     let argument = Arg::new(one.name)
         .help(help + more)

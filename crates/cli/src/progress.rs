@@ -1,4 +1,4 @@
-//! Progress of exports and syncs on a terminal: records, rate, share of the budget, time left.
+//! Progress of exports and syncs on a terminal: records, rate, share of the budget, and remaining time.
 
 use crate::output::stderr_line;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
@@ -11,9 +11,9 @@ use talentdata_core::scan::{Completeness, Receipt};
 
 /// The environment variable whose value 0 hides the line.
 const OFF: &str = "TALENTDATA_PROGRESS";
-/// The line until the first page has come.
+/// The line before the first page.
 const BEGIN: &str = "connecting to the service";
-/// The line while nothing says how many records there are.
+/// The line while the number of records is unknown.
 const COUNT: &str = "{human_pos} records, {rate}, {msg}";
 const LINE: &str = "{wide_bar} {human_pos} of {human_len} records, {rate}, {msg}, {eta} left";
 
@@ -35,7 +35,7 @@ impl ProgressLine {
             ProgressBar::new(0)
         };
         show(&bar, BEGIN);
-        // It ticks on a thread, without which it moves with each page.
+        // A thread updates the line regularly. Without a thread, each page updates it.
         if !bar.is_hidden() && check_threads(1).is_ok() {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
@@ -43,7 +43,7 @@ impl ProgressLine {
         ProgressLine { bar, lists }
     }
 
-    /// Notes the progress of the list with this number.
+    /// Records the progress of the list with this index.
     pub(crate) fn note(&self, list: usize, receipt: &Receipt) {
         let mut lists = self.lists.borrow_mut();
         lists[list] = receipt.clone();
@@ -56,13 +56,13 @@ impl ProgressLine {
             total = total.saturating_add(claimed.max(receipt.records));
             used += receipt.budget_used;
         }
-        let is_told = lists.iter().any(|receipt| receipt.total_last.is_some());
         let used = format!("{:.0} % of the budget", 100.0 * used);
-        // The form comes last, because each of these draws the line.
+        // The template is set last, because each of these calls draws the line.
         self.bar.set_message(used);
         self.bar.set_length(total);
         self.bar.set_position(records);
-        show(&self.bar, if is_told { LINE } else { COUNT });
+        let has_total = lists.iter().any(|receipt| receipt.total_last.is_some());
+        show(&self.bar, if has_total { LINE } else { COUNT });
     }
 
     /// Prints a line on standard error, above the progress.
@@ -70,7 +70,7 @@ impl ProgressLine {
         self.bar.suspend(|| stderr_line(line));
     }
 
-    /// Returns the last progress of the list with this number.
+    /// Returns the last progress of the list with this index.
     pub(crate) fn last(&self, list: usize) -> Receipt {
         self.lists.borrow()[list].clone()
     }
@@ -81,7 +81,7 @@ impl ProgressLine {
     }
 }
 
-/// Gives the line this form.
+/// Changes the template of the line.
 fn show(bar: &ProgressBar, form: &str) {
     if let Ok(style) = ProgressStyle::with_template(form) {
         let rate = |state: &ProgressState, out: &mut dyn Write| {

@@ -1,8 +1,7 @@
-//! Writes receipts to a file, as an array with one for each list, all at once or not at all; a pipe or a device is written
-//! to as it is.
-//!
-//! A file says `unfinished` from the start of a run to its end, so that an older receipt is not mistaken for that of a
-//! failed run.
+//! Writes receipts to a file as a JSON array, with one for each list. A file is replaced atomically. A pipe or a device
+//! is written to directly.
+//! The file says `unfinished` from the start of a run to its end, so that after a failure no older receipt is mistaken
+//! for the result.
 
 use crate::lists::dashed;
 use crate::output;
@@ -20,7 +19,7 @@ use talentdata_mirror::{RowsReceipt, SyncReceipt};
 /// Checks that the directory exists, and that the command does not use the file for something else.
 ///
 /// # Errors
-/// `Path`; `InvalidArgument` when it does.
+/// `Path` if the directory does not exist; `InvalidArgument` if the command uses the file.
 pub(crate) fn check(path: &Path, is_used: impl FnOnce(&Path) -> bool) -> Result<(), Error> {
     if !directory(path).is_dir() {
         let message = refusal(path, "no such directory");
@@ -32,7 +31,7 @@ pub(crate) fn check(path: &Path, is_used: impl FnOnce(&Path) -> bool) -> Result<
     }
     if is_used(path) {
         let message = format!(
-            "--receipt: {} is, by this or another name, a file that the command writes; choose another path",
+            "--receipt: the command writes {} itself, under this or another name; choose another path",
             path.display()
         );
         return Err(Error::invalid(message));
@@ -60,7 +59,7 @@ impl Done {
             Done::Export(receipt) => {
                 let error = receipt.as_ref().clone().require_proven().err()?;
                 Some(format!(
-                    "{}; {} was written nevertheless, with {} records",
+                    "{}; {} was written anyway, with {} records",
                     error.message(),
                     place,
                     receipt.records
@@ -71,7 +70,7 @@ impl Done {
         }
     }
 
-    /// Returns what was done with a list, for people.
+    /// Returns a summary of the outcome for a list, for people.
     pub(crate) fn summary(&self, list: ListName, place: &str) -> String {
         let list = dashed(list);
         match self {
@@ -108,7 +107,7 @@ impl Done {
                 receipt.missing,
                 receipt.scan.seconds,
                 receipt.removed.map_or_else(String::new, |removed| format!(
-                    ", removed as too old: {} syncs, {} changes, {} versions, {} deleted records",
+                    ", removed old history: {} syncs, {} changes, {} versions, {} deleted records",
                     removed.syncs, removed.changes, removed.versions, removed.records
                 )),
                 match receipt.kept_out {
@@ -118,14 +117,14 @@ impl Done {
                 receipt.bookmark
             ),
             Done::Rows(receipt) if receipt.erased_since > 0 => format!(
-                "{list}: {} records of this sync were erased since; bookmark {}",
+                "{list}: {} records of this sync were erased later; bookmark {}",
                 receipt.erased_since, receipt.bookmark
             ),
             Done::Rows(receipt) => format!("{list}: bookmark {}", receipt.bookmark),
         }
     }
 
-    /// Returns the names of fields that no record had, in words.
+    /// Returns a message about names of fields that no record had.
     pub(crate) fn misspelled(&self) -> Option<String> {
         self.scan().misspelled()
     }
@@ -138,18 +137,18 @@ impl Done {
         }
     }
 
-    /// Returns how the records differed from their columns, in words.
+    /// Returns a message about the differences between the records and their columns.
     pub(crate) fn differences(&self) -> Option<String> {
         self.scan().schema.as_ref()?.summary()
     }
 }
 
-/// A receipt as the file has it.
+/// An entry of the file: a receipt and an error.
 #[derive(Clone, Serialize)]
 pub(crate) struct Entry {
     #[serde(flatten)]
     pub(crate) done: Done,
-    /// The error that the work ended with; null while it runs, and if it ended well.
+    /// The error that ended the work; null while it runs and after success.
     pub(crate) error: Option<ErrorReport>,
 }
 
@@ -159,10 +158,10 @@ impl From<Done> for Entry {
     }
 }
 
-/// Writes the receipts of all lists of a command. Pipes and devices get only the `last` ones.
+/// Writes the receipts of all lists of a command. Pipes and devices get only the `last` receipts.
 ///
 /// # Errors
-/// That of the system, with the path.
+/// The error of the system, with the path.
 pub(crate) fn write(path: &Path, receipts: &[Entry], last: bool) -> Result<(), Error> {
     if is_stream(path) && !last {
         return Ok(());
@@ -201,7 +200,7 @@ fn save(path: &Path, text: &str) -> std::io::Result<()> {
         .prefix(".talentdata-")
         .tempfile_in(directory(path))?;
     writeln!(file, "{text}")?;
-    // A new file is its owner's alone. One that is replaced keeps its permissions.
+    // Only the owner can read a new file. A replaced file keeps its permissions.
     if let Ok(found) = fs::metadata(path) {
         file.as_file().set_permissions(found.permissions())?;
     }

@@ -1,4 +1,4 @@
-//! Writes what a mirror holds: records or changes of lists, list after list.
+//! Writes records or changes of lists from a mirror, one list after the other.
 
 use crate::lists::dashed;
 use crate::output::{Ending, print_error, reader_gone, stderr_line, warn};
@@ -19,7 +19,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Writes the rows, and prints the bookmark that they end at.
+    /// Writes the rows, and prints the bookmark of their last sync.
     ///
     /// # Errors
     /// `ReaderGone` if the reader of standard output has gone away; otherwise the error of reading or writing.
@@ -39,10 +39,10 @@ impl Reading {
     }
 }
 
-/// Writes all lists and their receipts; each continues regardless of the outcome of the others.
+/// Writes all lists and their receipts. If one list fails, the others continue.
 ///
 /// # Errors
-/// `AlreadyReported` after a failure, whose message this has printed; `ReaderGone`.
+/// `AlreadyReported` after a failure, whose message is printed here; `ReaderGone`.
 pub(crate) fn write_all(
     all: &[Reading],
     receipt: Option<&Path>,

@@ -1,4 +1,4 @@
-//! The settings of a client as flags: one per row of the table.
+//! The settings of a client as flags, one per row of the table.
 
 use clap::{Arg, ArgMatches};
 use std::io::{IsTerminal, Read};
@@ -10,10 +10,10 @@ use talentdata_core::internal::streams::Patient;
 use talentdata_core::types::Secret;
 use talentdata_core::{Builder, Error, Result};
 
-/// Limits the size of a secret. Anything longer is not one.
+/// The maximum size of a secret.
 const LONGEST_SECRET: u64 = 64 * 1024;
 /// The settings of the secret, and of the file that contains it.
-const SECRET: &str = SECRET_SOURCES[0];
+const SECRET_SETTING: &str = SECRET_SOURCES[0];
 const SECRET_FILE: &str = SECRET_SOURCES[1];
 
 /// Returns the value of a setting that was given as a flag.
@@ -40,7 +40,7 @@ pub(crate) fn set(matches: &ArgMatches, builder: &mut Builder) -> Result<()> {
         };
         match setting.kind {
             SettingKind::File if setting.name == SECRET_FILE && text == "-" => {
-                builder.set(SECRET, read_secret()?.expose())
+                builder.set(SECRET_SETTING, read_secret()?.expose())
             }
             SettingKind::Secret => {
                 let secret = read_secret_file(Path::new(text)).map_err(|error| {
@@ -101,7 +101,7 @@ fn flag(setting: &Setting) -> Option<Arg> {
         .value_name(value)
         .long(long)
         .global(true)
-        // Wrong numbers are refused by core, with the message of every language.
+        // core refuses wrong numbers, with the same message in every language.
         .allow_negative_numbers(true)
         .hide_short_help(true)
         .hide_long_help(true)

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 const INTERRUPTED: ExitCode = 130;
 const TERMINATED: ExitCode = 143;
 
-/// The signals of one run. Any number of places may wait for them.
+/// The signals of one run. Any number of tasks may wait for them.
 #[derive(Clone, Debug)]
 pub(crate) struct Signals(watch::Receiver<Option<ExitCode>>);
 

@@ -37,7 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 count += batch?.num_rows();
             }
         }
-        _ => return Err("give one of lines, records and batches".into()),
+        _ => return Err("usage: bench_scan lines|records|batches".into()),
     }
     println!("{count}");
     Ok(())

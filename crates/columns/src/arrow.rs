@@ -1,24 +1,24 @@
 //! Columns: Arrow record batches straight from the bytes of pages.
 //!
-//! Documented fields come first, typed as the spec says, in its order. Further fields follow as they
-//! were first met among the first records, typed by what was found there. The last column, `_extra`,
-//! is JSON text and keeps everything else, so that each record can be rebuilt exactly:
+//! Documented fields come first, typed as the spec says, in its order. Further fields of the first records follow, in
+//! the order in which they first occur, typed by their values. The last column, `_extra`, is JSON text and keeps
+//! everything else. Each record can therefore be rebuilt exactly:
 //!
-//! 1. What `_extra` says of a field stands; a column of that name then holds the nearest it can
-//!    (a number rounded to a double, the last of several values, an instant without the offset it was
-//!    written with, a struct without a member it has no field for) or nothing.
-//! 2. Every other column that holds something gives its field, by the rules of its type.
+//! 1. If `_extra` contains a field, it has the exact value. A column of that name then holds the nearest value that it
+//!    can
+//!    (a rounded number, the last of several values, an instant without its offset, a struct without an unknown member)
+//!    or nothing.
+//! 2. Every other column that is not empty has the value of its field, by the rules of its type.
 //! 3. An empty cell means that the field is absent, or that it is null where the metadata
 //!    `talentdata:empty` of its column says `null`. Fields that are absent against that rule are
 //!    listed in the member `_absent` of `_extra`, if that is its first member; a null against it is
 //!    a null in `_extra`.
 //!
-//! Strings give their text, numbers their decimal value, and string columns whose metadata
-//! `talentdata:content` says `json` the value's own text. Timestamps are written with the offset
-//! `talentdata:offset` and `talentdata:fraction` digits, dates as RFC 3339 prescribes. Lists and
-//! structs are written without white space between tokens, the members of a struct in its order; rule 3
-//! holds for members too, and a null item is a null. Where any part of a field could not be written
-//! again like that, the whole field is in `_extra`.
+//! A string is its text, and a number its decimal value. In a string column whose metadata `talentdata:content` is
+//! `json`, the text is the JSON of the value. Timestamps are written with the offset `talentdata:offset` and
+//! `talentdata:fraction` digits, dates as RFC 3339 prescribes. Lists and structs are written without white space
+//! between tokens, the members of a struct in its order; rule 3 holds for members too, and a null item is a null. If
+//! any part of a field cannot be written like that, the whole field is in `_extra`.
 
 // A new column type: `ColumnKind` in schema.rs, how a cell holds it in cell.rs, its Arrow type in fields.rs, and how it is
 // found in infer.rs.

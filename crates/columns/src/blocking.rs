@@ -27,9 +27,8 @@ pub fn schema(
     })
 }
 
-/// A list that is read once, as records or as record batches, by a thread that waits.
-///
-/// It continues when its client is closed. In a forked child, a scan of the parent is `Closed`.
+/// A list that is read once, as records or as record batches, by a thread that blocks.
+/// The scan continues when its client is closed. In a forked child, a scan of the parent fails with `Closed`.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -104,7 +103,8 @@ impl BlockingScan {
         self.wait(|client| self.session.wait_for_more(client, self.mode))
     }
 
-    /// Polls for what [`wait_for_more`](Self::wait_for_more) waits for. `waker` is woken as soon as there are records.
+    /// Polls for more records, as [`wait_for_more`](Self::wait_for_more) waits for them. `waker` is woken as soon as
+    /// there are records.
     ///
     /// A stop wakes nobody: if you stop a scan that is polled, notify the poller.
     ///
@@ -113,7 +113,7 @@ impl BlockingScan {
     pub fn poll_fill(&self, waker: &Waker) -> Poll<Result<bool>> {
         let (client, runtime) = self.engine.parts()?;
         let _entered = runtime.enter();
-        // A waker stays registered when the future that brought it is gone.
+        // The waker stays registered after the future that registered it was dropped.
         let filled = pin!(self.session.wait_for_more(client, self.mode));
         let filled = filled.poll(&mut Context::from_waker(waker));
         drop(self.log_warning()?);
@@ -135,9 +135,9 @@ impl BlockingScan {
         }
     }
 
-    /// Returns the list as record batches. Waits for the first pages, which decide
-    /// the schema. From then on only the batches are read. A list whose completeness is not proven ends with `Incomplete`,
-    /// unless [`ScanOptions::unproven`] says otherwise.
+    /// Returns the list as record batches. Waits for the first pages, which decide the schema. The scan can no longer
+    /// be read as records. A list whose completeness is not proven ends with `Incomplete`, unless
+    /// [`ScanOptions::unproven`] says otherwise.
     ///
     /// # Errors
     /// `InvalidArgument` if it is already read as records; otherwise the errors of [`wait_for_more`](Self::wait_for_more).
@@ -156,8 +156,7 @@ impl BlockingScan {
         Ok(BatchReader::new(schema, next))
     }
 
-    /// Returns the receipt so far. It is final once the scan has ended. `records` counts the records, or the rows of batches, that
-    /// the caller was given.
+    /// Returns the receipt so far. It is final once the scan has ended. `records` counts the returned records or rows.
     pub fn receipt(&self) -> Receipt {
         self.session.receipt()
     }
@@ -174,7 +173,8 @@ impl BlockingScan {
         read
     }
 
-    /// Logs the warning of the session, if there is one, on a thread of the client, whose log it is.
+    /// Logs the warning of the session, if there is one, on a thread of the client, so that it reaches the client's
+    /// log.
     fn log_warning(&self) -> Result<Option<JoinHandle<()>>> {
         let (_, runtime) = self.engine.parts()?;
         let warning = self.session.take_warning();

@@ -1,14 +1,13 @@
-//! Digests by which a receipt recognises a file and its records.
+//! Digests of a file and of its records, for the receipt.
 
 use blake3::Hasher;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// A writer whose bytes are digested.
-///
-/// BLAKE3 is a cryptographic hash, so that a receipt that is kept safe proves that nobody has changed the file. SHA-256,
-/// which does the same, takes three times the processor time: a seventh of an export of JSON Lines.
+/// A writer that hashes the bytes that it writes.
+/// BLAKE3 is a cryptographic hash, so a receipt in a safe place proves that nobody changed the file. SHA-256 would take
+/// three times the processor time: a seventh of an export of JSON Lines.
 pub(crate) struct HashingWriter<W> {
     /// The name of the output in errors.
     name: String,
@@ -28,7 +27,7 @@ impl<W: Write> HashingWriter<W> {
 
     fn named(&self, error: io::Error) -> io::Error {
         match error.kind() {
-            // What calls tries again.
+            // The caller tries again.
             io::ErrorKind::Interrupted => error,
             kind => io::Error::new(kind, format!("{}: {error}", self.name)),
         }
@@ -48,12 +47,10 @@ impl<W: Write> Write for HashingWriter<W> {
     }
 }
 
-/// The digest of records in any order, and how many they are.
-///
-/// The hashes are added, since two equal records would cancel each other out if they were combined by exclusive or. The
-/// hash is a fast one, because records are too short for a cryptographic one to be cheap. It therefore finds every
-/// accident, but whoever chooses the records can make two sets of them have the same digest; against that stands the
-/// BLAKE3 of the file.
+/// The digest of records in any order, and their number.
+/// The hashes are added, because with exclusive or two equal records would cancel each other out. The hash is fast and
+/// not cryptographic, because a cryptographic one is expensive for short records. It detects every accident, but an
+/// attacker who chooses the records can create two sets with the same digest. The BLAKE3 of the file detects that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RecordsDigest {
     pub(crate) count: u64,
@@ -67,7 +64,7 @@ impl RecordsDigest {
         self.sum = self.sum.wrapping_add(xxh3_128(line));
     }
 
-    /// The sum as 32 hexadecimal digits.
+    /// Returns the sum as 32 hexadecimal digits.
     pub(crate) fn to_hex(self) -> String {
         format!("{:032x}", self.sum)
     }

@@ -1,18 +1,16 @@
 //! Writes a list to a file or to standard output; the final name appears only when the file is complete.
 //!
 //! Until then the records are in the file `data` of the work directory `PATH.part`, as the service sent them, with their
-//! identities in `ids`, a `lock`, and a `checkpoint` that says how far both go. It is written at the start, after the first
-//! page, about once a second, and whenever the export stops, each time after the data that it describes have been synced.
-//! An export in a format other than JSON Lines writes its `output` at the same time. An interrupted export is continued
-//! from the checkpoint: `output` is written again from `data`. If the list has not changed, the file has the same bytes as
-//! one written without interruption. What is kept is compared with its digests before it is believed.
-//!
-//! The work directory is ours because we made it: nobody else may enter it. Anything else at that name is refused and
-//! left as it is (`work.rs`). The lock keeps other exports to the same path away until nothing is left to clean up.
-//! The finished file has the mode of the file that it replaces; a new one has the mode that the umask gives.
-//!
-//! A symbolic link at the path itself is followed: what it points at is written. A pipe or a device is
-//! written to directly, like standard output, and without a checkpoint.
+//! identities in `ids`, a `lock`, and a `checkpoint` with the lengths of both. The checkpoint is written at the start,
+//! after the first page, about once a second, and when the export stops, each time after the data that it describes was
+//! synced. An export in a format other than JSON Lines writes its `output` at the same time. An interrupted export is
+//! continued from the checkpoint: `output` is written again from `data`. If the list has not changed, the file has the
+//! same bytes as one written without interruption. Kept data is compared with its digests before it is used.
+//! Only our user may enter the work directory, because the export created it. Anything else at that name is refused and
+//! not modified (`work.rs`). The lock excludes other exports to the same path until the cleanup is done. The finished
+//! file has the mode of the file that it replaces; a new one has the mode that the umask gives.
+//! A symbolic link at the path itself is followed. A pipe or a device is written to directly, like standard output, and
+//! without a checkpoint.
 
 mod checkpoint;
 pub(crate) mod kept;
@@ -53,7 +51,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The place of a file; none for what is written to directly.
+    /// Returns the path of a file with all links resolved; `None` for a target that is written to directly.
     fn place(&self) -> Result<Option<PathBuf>> {
         match self {
             Target::File(path) => place_of_file(path),
@@ -83,15 +81,15 @@ impl Target {
 pub struct Export {
     /// The list.
     pub resource: ListName,
-    /// The form.
+    /// The format.
     pub format: Format,
     /// The destination.
     pub target: Target,
-    /// The options of the scan. The checkpoint decides where it continues; leave `resume` empty.
+    /// The options of the scan. Leave `resume` empty: the checkpoint decides where the scan continues.
     pub scan: ScanOptions,
     /// The columns, for formats that have them.
     pub table: TableOptions,
-    /// The choice about work that an unfinished export to the same path has kept. Streams keep none.
+    /// The choice about the kept work of an unfinished export to the same path. Streams keep none.
     pub kept: KeptWork,
     /// The permissions of a new file. A file that is replaced keeps its own.
     pub mode: FileMode,
@@ -135,14 +133,14 @@ impl Export {
         self
     }
 
-    /// Checks whether these settings go together, before anything is sent or written.
+    /// Checks that these settings are consistent, before anything is sent or written.
     ///
     /// # Errors
     /// `InvalidArgument` for parameters that the list does not take, for `unproven`, and for a policy that JSON Lines cannot
     /// keep.
     pub fn check(&self) -> Result<()> {
         if self.scan.unproven.is_some() {
-            let message = "unproven: an export keeps all rows that came, and its receipt says whether completeness is proven; leave it out";
+            let message = "unproven: an export keeps all received rows, and its receipt says whether completeness is proven; omit this option";
             return Err(Error::invalid(message));
         }
         let fails = self.table.on_new == NewFieldPolicy::Fail;
@@ -159,8 +157,8 @@ impl Export {
         matches!(&self.target, Target::File(target) if would_meet(target, path))
     }
 
-    /// Returns whether an interrupted export has left work that this one would continue with [`KeptWork::Resume`], if the
-    /// work is not damaged.
+    /// Returns whether this export would continue the work of an interrupted one with [`KeptWork::Resume`], if the work
+    /// is not damaged.
     pub fn is_resumable(&self, client: &Client) -> bool {
         let export = self.under(client).with_kept(KeptWork::Resume);
         let Ok(Some(path)) = self.target.place() else {
@@ -172,7 +170,7 @@ impl Export {
         matches!(decision, Ok(KeptDecision::Continue(_)))
     }
 
-    /// Returns the export with what the setting `lists` of this client says about its list.
+    /// Returns the export with the options for its list from the setting `lists` of this client.
     fn under(&self, client: &Client) -> Self {
         Export {
             scan: self.scan.under(client.config(), self.resource),
@@ -180,8 +178,8 @@ impl Export {
         }
     }
 
-    /// Creates a job for callers without an async runtime; nothing is sent or written yet. A job that is stopped keeps
-    /// what can be resumed, and one that is run again after an error resumes the records that it has kept.
+    /// Creates a job for callers without an async runtime; nothing is sent or written yet. A stopped job keeps its
+    /// records, to be resumed. If a job is run again after an error, it resumes the records that it kept.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -228,10 +226,10 @@ impl Export {
 
     /// Reads the list and writes it, until the end or until `stop` completes.
     ///
-    /// `progress` is called after each page; the receipt covers the resumed runs too, but only the
-    /// final one counts what the spec does not know. Writing goes on on a thread of its own: a slow disk slows the
-    /// fetching and fills no memory, and a pipe that nobody reads does not keep the export from being stopped.
-    /// Dropping the future is like killing the process: up to a second of work is lost, and nothing is cleaned up.
+    /// `progress` is called after each page; the receipt covers the resumed runs too, but only the final one counts
+    /// fields and values that the API description does not document. A separate thread writes. A slow disk slows the
+    /// requests down and fills no memory, and an export to a pipe that nobody reads can still be stopped. Dropping the
+    /// future is like killing the process: up to a second of work is lost, and nothing is cleaned up.
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -256,10 +254,10 @@ impl Export {
     /// ```
     ///
     /// # Errors
-    /// The errors of the scan; `Path`, `StorageFull` or `Io` with the path; `Busy` when another export is writing to it; `Path` when
-    /// the name of a work file is taken; `InvalidArgument`, before anything is sent, when an unfinished export has kept work that
-    /// [`kept`](Self::kept) does not allow to discard; `Cancelled` when stopped. The message says what is left to resume
-    /// from.
+    /// The errors of the scan; `Path`, `StorageFull` or `Io` with the path; `Busy` if another export is writing to it;
+    /// `Path` if the name of a work file is taken; `InvalidArgument`, before anything is sent, if an unfinished export
+    /// kept work that [`kept`](Self::kept) does not allow to discard; `Cancelled` if stopped. The message says which
+    /// work is kept.
     pub async fn run(
         &self,
         client: &Client,
@@ -294,11 +292,12 @@ impl Export {
     }
 }
 
-/// Writes records that are at hand as an export of their list writes them: all of them, or nothing. Also returns how they differed from their columns, if they have any.
+/// Writes records in memory as an export of their list writes them: all of them, or nothing. Also returns the
+/// differences from their columns, if there are columns.
 ///
 /// # Errors
-/// The first one among the records; `Path`, `StorageFull` or `Io`, naming the file; `InvalidArgument` for a schema of another list, and when an
-/// unfinished export from the service has kept work for the file.
+/// The first error among the records; `Path`, `StorageFull` or `Io` with the path; `InvalidArgument` for a schema of
+/// another list, and if an unfinished export from the service kept work for the file.
 pub fn write_records(
     resource: ListName,
     format: Format,

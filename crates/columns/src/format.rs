@@ -1,4 +1,4 @@
-//! The formats that records are written in, and their names.
+//! The file formats for records, and their names.
 
 mod csv;
 
@@ -22,16 +22,17 @@ use talentdata_core::scan::SchemaDifferences;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
-/// Bytes that are brought to the output at once.
+/// The number of bytes that are written to the output at once.
 const BUFFER: usize = 64 * 1024;
 
-/// Rows of a record batch in an Arrow file: enough for columnar work, few enough that memory hardly notices.
+/// The rows of a record batch in an Arrow file: enough for columnar work, and few enough to take little memory.
 const ARROW_ROWS: usize = 2048;
 
-/// Rows handed to the Parquet encoder at once.
+/// The number of rows that the Parquet encoder receives at once.
 const PARQUET_ROWS: usize = 1024;
 
-/// Rows of a Parquet row group, whose encoded columns memory has to hold. Larger groups would compress a little better.
+/// The rows of a Parquet row group, whose encoded columns must fit in memory. Larger groups would compress a little
+/// better.
 const GROUP_ROWS: usize = 8192;
 
 /// The number of bytes at which a row group ends, even if it has few rows.
@@ -40,10 +41,10 @@ const GROUP_BYTES: usize = 128 * 1024 * 1024;
 /// The size of a Parquet page, in bytes before compression.
 const PAGE: usize = 32 * 1024;
 
-/// The most room of a column's dictionary in a row group, in bytes.
+/// The maximum size of a column's dictionary in a row group, in bytes.
 const DICTIONARY: usize = 4 * 1024 * 1024;
 
-/// Names the writer of a Parquet file, in the words that the format asks for.
+/// The name of the writer of a Parquet file, in the form that the format prescribes.
 const CREATED_BY: &str = concat!("talentdata version ", env!("CARGO_PKG_VERSION"));
 
 /// The format of an exported file.
@@ -70,8 +71,8 @@ choice!(Format, "format", {
 });
 
 impl Format {
-    /// Returns the format of a file name's extension, in upper or lower case; JSON Lines without an extension, for a
-    /// pipe or a device, and for `-`.
+    /// Returns the format for the extension of a file name, in upper or lower case. It is JSON Lines without an
+    /// extension, for a pipe or a device, and for `-`.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -84,7 +85,7 @@ impl Format {
     /// ```
     ///
     /// # Errors
-    /// `InvalidArgument` for any other extension, and for the address of a service in place of a path.
+    /// `InvalidArgument` for any other extension, and for a URL instead of a path.
     pub fn of_path(path: &Path) -> Result<Self> {
         let shown = path.display().to_string();
         let scheme = shown.split_once("://").map(|(scheme, _)| scheme);
@@ -97,7 +98,7 @@ impl Format {
         named.or(is_stream.then_some(Self::Jsonl)).ok_or_else(|| {
             let what = match scheme {
                 Some(scheme) => format!("an export is written to a file, not to {scheme}://"),
-                None => "its extension is not that of a format".to_owned(),
+                None => "its extension names no format".to_owned(),
             };
             Error::invalid(format!(
                 "{shown}: {what}; use the extension .jsonl, .csv, .parquet or .arrow, or name one of these as the format"
@@ -107,19 +108,20 @@ impl Format {
 }
 
 /// The output of an encoder, which hashes the bytes that it writes.
-type Target = BufWriter<HashingWriter<Box<dyn Write + Send>>>;
+type HashedOutput = BufWriter<HashingWriter<Box<dyn Write + Send>>>;
 
-/// Writes records in some format. In formats that have columns, the first records wait until these are decided.
+/// An encoder of records in one of the formats. In formats with columns, the first records wait until the columns are
+/// decided.
 pub(crate) struct Encoder {
     format: Format,
     sample: Sample,
     on_new: NewFieldPolicy,
-    /// True if the caller has given the columns, and compares the records itself.
+    /// True if the caller gave the columns. The caller then compares the records.
     is_given: bool,
-    /// Compares records with columns that no caller has given; none until these are decided.
+    /// The check of records against inferred columns; `None` until the columns are decided.
     checker: Option<Checker>,
-    /// None once the writer has it, which is made as soon as there is something to write.
-    target: Option<Target>,
+    /// The output, until the writer takes it. The writer is created as soon as there is something to write.
+    target: Option<HashedOutput>,
     writer: Option<Writer>,
 }
 
@@ -146,7 +148,7 @@ impl Encoder {
     /// Takes records, and writes them once their columns are decided.
     ///
     /// # Errors
-    /// `Io`, when the output takes no more; nothing may be written after that.
+    /// `Io` if the output fails. Nothing may be written after that.
     pub(crate) fn write(&mut self, records: &[RawRecord]) -> Result<()> {
         self.sample.add(records.iter().cloned());
         if self.format == Format::Jsonl || self.sample.schema().is_some() {
@@ -156,7 +158,7 @@ impl Encoder {
         }
     }
 
-    /// Brings everything that is encoded to the output.
+    /// Flushes everything that is encoded to the output.
     pub(crate) fn flush(&mut self) -> Result<()> {
         match &mut self.writer {
             None => Ok(()),
@@ -167,7 +169,7 @@ impl Encoder {
         }
     }
 
-    /// Writes what waits and the end of the format; returns the digest of everything that was written.
+    /// Writes the waiting records and the end of the format. Returns the digest of all bytes.
     pub(crate) fn finish(mut self) -> Result<Hasher> {
         self.write_waiting()?;
         let mut target = match self.writer {
@@ -196,7 +198,7 @@ impl Encoder {
         self.checker.as_ref().map(Checker::differences)
     }
 
-    /// Writes all records, though more might come.
+    /// Writes all waiting records, even if the sample is not complete.
     pub(crate) fn write_waiting(&mut self) -> Result<()> {
         if let Some(target) = self.target.take() {
             let schema = || self.sample.decide();
@@ -220,17 +222,17 @@ impl Encoder {
 }
 
 enum Writer {
-    /// With the line that is being written.
-    Jsonl(Target, Vec<u8>),
-    Csv(Box<CsvWriter<Target>>),
-    Parquet(BatchBuilder, Box<ArrowWriter<Target>>),
-    Arrow(BatchBuilder, Box<FileWriter<Target>>),
+    /// The output, and a buffer for a line.
+    Jsonl(HashedOutput, Vec<u8>),
+    Csv(Box<CsvWriter<HashedOutput>>),
+    Parquet(BatchBuilder, Box<ArrowWriter<HashedOutput>>),
+    Arrow(BatchBuilder, Box<FileWriter<HashedOutput>>),
 }
 
 impl Writer {
     fn new(
         format: Format,
-        target: Target,
+        target: HashedOutput,
         schema: impl FnOnce() -> Arc<TableSchema>,
     ) -> Result<Self> {
         Ok(match format {
@@ -249,7 +251,7 @@ impl Writer {
         })
     }
 
-    /// Writes a record, whose rest the checker compares with the columns.
+    /// Writes a record. The checker compares with the columns what the row does not hold.
     fn write(&mut self, record: &RawRecord, checker: Option<&mut Checker>) -> Result<()> {
         match self {
             Writer::Jsonl(output, buffer) => {
@@ -270,26 +272,27 @@ impl Writer {
     }
 }
 
-/// Settings that are equal for every file, so that a resumed export gives the same bytes.
+/// Returns the settings of every Parquet file. They never vary, so a resumed export gives the same bytes.
 fn properties() -> WriterProperties {
     WriterProperties::builder()
         .set_created_by(CREATED_BY.into())
         .set_compression(Compression::SNAPPY)
-        // A column whose dictionary is full continues with plain pages, which fastparquet of 2026 reads as nulls. So a
-        // dictionary has room for the values of a row group.
+        // After a dictionary is full, its column continues with plain pages, which fastparquet of 2026 reads as nulls.
+        // So the dictionary has room for all values of a row group.
         .set_dictionary_page_size_limit(DICTIONARY)
-        // Larger pages keep in memory what could be on the disk already.
+        // Larger pages would take more memory.
         .set_data_page_size_limit(PAGE)
         .set_statistics_enabled(EnabledStatistics::Chunk)
-        // It serves to skip pages of a row group; these groups have few, and the end of the file stays small.
+        // The index is for skipping pages of a row group. Our groups have few pages, and without it the footer stays
+        // small.
         .set_offset_index_disabled(true)
         .set_max_row_group_row_count(Some(GROUP_ROWS))
         .set_max_row_group_bytes(Some(GROUP_BYTES))
         .build()
 }
 
-/// The line that a record is; `buffer` may hold it. These are its bytes as the service sent them, except that white space
-/// outside strings is left out where the record holds line breaks.
+/// Returns the line for a record: its bytes as the service sent them. If they contain line breaks, white space outside
+/// strings is removed, and the line is in `buffer`.
 pub(crate) fn line<'a>(record: &'a RawRecord, buffer: &'a mut Vec<u8>) -> &'a [u8] {
     let json = record.as_bytes();
     if memchr::memchr2(b'\n', b'\r', json).is_none() {

@@ -1,9 +1,10 @@
-//! Lists as columns and as files: schemas, Arrow record batches, exports that survive interruptions, and their verification.
+//! Columns and files of lists: schemas, Arrow record batches, exports that survive interruptions, and their
+//! verification.
 //!
 //! ```text
 //! Scan (of talentdata-core) -> BatchScan -> Arrow record batches of one TableSchema
 //! List                      -> Export ----> a file: JSON Lines, CSV, Parquet or Arrow, and its Receipt
-//!                                           '-> verify: is the file what was written?
+//!                                           '-> verify: does the file match its receipt?
 //! ```
 //!
 //! | To | use |

@@ -1,4 +1,4 @@
-//! Files by their paths: what is at the path of an export, the names beside it, and errors that name a file.
+//! Paths of files: the file at the path of an export, the names next to it, and errors that name a file.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use talentdata_core::internal::files::identity;
 use talentdata_core::{Error, ErrorKind, Result};
 
-/// The number of symbolic links in a row that are followed, as on Linux.
+/// The maximum number of symbolic links that are followed, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// The place of a file, or of nothing yet, in which no symbolic link is left to follow; none where `path` is a pipe or a
-/// device.
+/// Returns the path of a file with all symbolic links followed. The file need not exist. `None` if `path` is a pipe or
+/// a device.
 ///
 /// # Errors
-/// `InvalidArgument` without a file name; `Path` for a directory; `Path` or `Io` where it cannot be told.
+/// `InvalidArgument` without a file name; `Path` for a directory; `Path` or `Io` if the path cannot be examined.
 pub(crate) fn place_of_file(path: &Path) -> Result<Option<PathBuf>> {
     if path.file_name().is_none() {
         return Err(Error::invalid(format!("target: {path:?} has no file name")));
@@ -34,7 +34,7 @@ pub(crate) fn place_of_file(path: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Refuses a file that a finished one could not replace, before hours are spent.
+/// Checks, before an export spends hours, that the finished file can replace the file at `path`.
 ///
 /// # Errors
 /// `Path`, with the reason.
@@ -50,7 +50,7 @@ pub fn check_replaceable(path: &Path) -> Result<()> {
             StatxFlags::BASIC_STATS,
         )
     };
-    // If these facts cannot be had, replacing the file shows whether it is possible.
+    // If these facts are not available, only the attempt shows whether the file can be replaced.
     let (Ok(file), Ok(directory)) = (look(path), look(directory_of(path))) else {
         return Ok(());
     };
@@ -63,7 +63,7 @@ pub fn check_replaceable(path: &Path) -> Result<()> {
     } else if directory.stx_mode & STICKY != 0
         && ![0, file.stx_uid, directory.stx_uid].contains(&user)
     {
-        "belongs to another user, and in a directory with the sticky bit only its owner may replace it; have it removed"
+        "belongs to another user, and in a directory with the sticky bit only its owner may replace it; ask the owner to remove it"
     } else {
         return Ok(());
     };
@@ -71,13 +71,13 @@ pub fn check_replaceable(path: &Path) -> Result<()> {
     Err(Error::new(ErrorKind::Path, message))
 }
 
-/// On other systems, replacing the file shows whether it is possible.
+/// On other systems, only the attempt shows whether the file can be replaced.
 #[cfg(not(target_os = "linux"))]
 pub fn check_replaceable(_: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Follows symbolic links, whether or not there is a file at their end.
+/// Follows symbolic links. The last one need not lead to a file.
 fn resolved(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -89,7 +89,7 @@ fn resolved(path: &Path) -> PathBuf {
     path
 }
 
-/// `PATH.part`, the work directory of an export to `path`.
+/// Returns `PATH.part`, the work directory of an export to `path`.
 pub(crate) fn part_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".part");
@@ -106,7 +106,7 @@ pub(crate) fn would_meet(target: &Path, path: &Path) -> bool {
     if file(&target).is_some_and(|found| file(&path) == Some(found)) {
         return true;
     }
-    // The place of a file that may not be there yet.
+    // The path of a file that need not exist yet.
     let place = |path: &Path| -> io::Result<PathBuf> {
         let directory = directory_of(path).canonicalize()?;
         Ok(directory.join(path.file_name().unwrap_or_default()))
@@ -115,14 +115,14 @@ pub(crate) fn would_meet(target: &Path, path: &Path) -> bool {
         if path == target || path.starts_with(part_of(&target)))
 }
 
-/// The directory that `path` is in.
+/// Returns the directory that contains `path`.
 pub(crate) fn directory_of(path: &Path) -> &Path {
     path.parent()
         .filter(|directory| !directory.as_os_str().is_empty())
         .unwrap_or(Path::new("."))
 }
 
-/// Makes created, renamed and removed names survive a power failure.
+/// Syncs a directory, so that created, renamed and removed names survive a power failure.
 pub(crate) fn sync_directory(directory: &Path) -> Result<()> {
     match File::open(directory).and_then(|directory| directory.sync_all()) {
         // Some file systems cannot sync directories, and some systems cannot open them.
@@ -138,7 +138,7 @@ pub(crate) fn begin_of(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Says in an error what could not be done to a file.
+/// Adds the failed operation and the path to an error.
 pub(crate) trait IoContext<T> {
     fn at(self, verb: &str, path: &Path) -> Result<T>;
 }

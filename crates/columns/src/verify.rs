@@ -1,4 +1,4 @@
-//! Verifies that a file still is what an export has written, byte for byte, by the BLAKE3 in the export's receipt.
+//! Verifies that a file still has the bytes that an export wrote, by the BLAKE3 in the export's receipt.
 
 use crate::paths::{IoContext, begin_of};
 use blake3::Hasher;
@@ -9,7 +9,7 @@ use std::path::Path;
 use talentdata_core::scan::{Receipt, Written};
 use talentdata_core::{Error, ErrorKind, Result};
 
-/// A larger file is not a receipt, which has some kilobytes.
+/// The maximum size that is read. A receipt has some kilobytes.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The comparison of a file with its receipt.
@@ -19,17 +19,17 @@ pub struct Verification {
     pub matches: bool,
     /// The size of the file, in bytes.
     pub bytes: u64,
-    /// Its BLAKE3, as 64 hexadecimal digits.
+    /// The BLAKE3 of the file, as 64 hexadecimal digits.
     pub blake3: String,
     /// The records and the file that the receipt describes.
     pub written: Written,
 }
 
 impl Verification {
-    /// Returns an error unless the file is what was written.
+    /// Returns an error unless the file has exactly the bytes that were written.
     ///
     /// # Errors
-    /// `Mismatch`, which names the file and what differs.
+    /// `Mismatch`, which names the file and the difference.
     pub fn to_result(&self, file: &Path) -> Result<()> {
         if self.matches {
             return Ok(());
@@ -41,7 +41,7 @@ impl Verification {
             format!("it has {} bytes instead of {}; ", self.bytes, written.bytes)
         };
         let message = format!(
-            "{file} is not what its receipt describes: {size}its BLAKE3 is {} instead of {}",
+            "{file} does not match its receipt: {size}its BLAKE3 is {} instead of {}",
             self.blake3, written.blake3
         );
         Err(Error::new(ErrorKind::Mismatch, message))
@@ -75,14 +75,15 @@ impl Verification {
 /// ```
 ///
 /// # Errors
-/// `Path` or `Io` when the file cannot be read; `InvalidArgument` for a receipt of a scan or of an export that is not complete.
+/// `Path` or `Io` if the file cannot be read; `InvalidArgument` for a receipt of a scan or of an export that is not
+/// complete.
 pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
     let Some(written) = &receipt.written else {
         let message = "receipt: it does not say what was written: it is the receipt of a scan, or of an export \
                        that is not complete";
         return Err(Error::invalid(message));
     };
-    // A directory can be opened, and a pipe would be waited for.
+    // Opening a directory succeeds, and opening a pipe would block.
     if !file.metadata().at("read", file)?.is_file() {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -102,7 +103,7 @@ pub fn verify(file: &Path, receipt: &Receipt) -> Result<Verification> {
     })
 }
 
-/// Reads the receipt of a file from a file of receipts, which may have those of several lists.
+/// Reads the receipt of `file` from the file at `path`, which may contain the receipts of several lists.
 ///
 /// # Errors
 /// `Path` or `Io` if it cannot be read; otherwise see [`parse_receipt`].
@@ -114,11 +115,11 @@ pub fn read_receipt(path: &Path, file: &Path) -> Result<Receipt> {
     })
 }
 
-/// Reads a receipt from its JSON. Of the receipts of several lists, it takes the one whose export has written a file of
-/// the name of `file`.
+/// Reads a receipt from its JSON. If there are several receipts, returns the one of an export to a file with the name
+/// of `file`.
 ///
 /// # Errors
-/// `InvalidArgument` when it is not a receipt, or there is none of such a file.
+/// `InvalidArgument` if it is not a receipt, or if no receipt is of a file with that name.
 pub fn parse_receipt(text: impl AsRef<[u8]>, file: &Path) -> Result<Receipt> {
     let text = text.as_ref();
     let parsed = if text.trim_ascii_start().starts_with(b"[") {
@@ -145,7 +146,7 @@ pub fn parse_receipt(text: impl AsRef<[u8]>, file: &Path) -> Result<Receipt> {
             names.join(", ")
         };
         Error::invalid(format!(
-            "there is no receipt of a file of the name of {file}, only of {names}"
+            "there is no receipt of a file named {file}, only of {names}"
         ))
     })
 }

@@ -1,4 +1,5 @@
--- Notes whether the file may still have bytes of what was removed. A row that was changed stays as it is, to be found.
+-- Records whether the file may still contain bytes of removed rows. A row with a wrong seal is not modified, so that a
+-- check finds it.
 UPDATE mirror
 SET about = new.about, seal = row_digest(mirror.id, new.about)
 FROM (

@@ -1,4 +1,4 @@
--- The versions of records that were followed by others, by their keys; empty until a page of changes needs them.
+-- The superseded versions of records, by key. The table is empty until a page of changes needs them.
 CREATE TEMP TABLE earlier (
     key TEXT,
     ended INTEGER, -- The last sync that saw the version.

@@ -1,4 +1,5 @@
--- The number and the digest of the erased versions that began or ended with each sync, and with all up to `:kept` together.
+-- Selects the number and the digest of the erased versions that began or ended with each sync. The syncs up to `:kept`
+-- are combined.
 SELECT max(sync, :kept) AS at, sum(step), digest(position, key, text)
 FROM (
     SELECT first AS sync, 1 AS step, * FROM erased_version

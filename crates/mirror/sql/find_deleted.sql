@@ -1,4 +1,4 @@
--- Finds the records to erase: those whose delete was reported up to a sync, and that are not there again.
+-- Finds the records to erase: their delete was reported up to a sync, and they did not come back.
 INSERT INTO erased
 SELECT key FROM change
 WHERE list = :list AND op = 'delete' AND sync <= :old

@@ -1,4 +1,4 @@
--- Finds all that is kept of the records to erase.
+-- Finds all kept versions and changes of the records to erase.
 
 INSERT INTO erased_version SELECT * FROM record WHERE list = :list AND key IN (SELECT key FROM erased);
 

@@ -1,5 +1,5 @@
--- Finds the missing records that are proven to be gone. A scan that counted the list is a proof on its own. Another scan
--- that is proven complete is one together with the last scan, if that was proven and lacked the record, too.
+-- Finds the missing records that are proven to be gone. A scan that counted the list is a proof on its own. Any other
+-- proven -- scan is a proof together with the previous scan, if that was proven as well and also lacked the record.
 INSERT INTO gone
 SELECT id FROM record
 WHERE list = :list AND missing IS NOT NULL AND (:is_counted OR :is_proven AND missing)

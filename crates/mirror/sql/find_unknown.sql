@@ -1,4 +1,4 @@
--- The keys to erase of which nothing is kept, and which are not kept out with `:keep_out` already.
+-- Selects the keys to erase without kept versions or changes. With `:keep_out`, skips keys that are kept out already.
 SELECT key FROM erased
 WHERE key NOT IN (SELECT key FROM erased_version UNION ALL SELECT key FROM erased_change)
     AND NOT (:keep_out AND EXISTS (

@@ -3,7 +3,7 @@
 INSERT INTO record (list, key, first, position, text, plain)
 SELECT :list, key, :sync, position, text, plain(text) FROM fresh ORDER BY place;
 
--- If the clock was set back since a record was last seen, `last_seen` does not tell when it changed.
+-- If the clock was set back after a record was last seen, `last_seen` is not a lower limit of the time of the change.
 INSERT INTO change
 SELECT :list, :sync, row_number() OVER (ORDER BY place), op, new.key,
     CASE WHEN op = 'update' AND :last_seen <= :ended THEN :last_seen

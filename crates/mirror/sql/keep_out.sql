@@ -1,4 +1,5 @@
--- Keeps the records that are erased from being stored again. A row that was changed stays as it is, to be found.
+-- Prevents the erased records from being stored again. A row with a wrong seal is not modified, so that a check finds
+-- it.
 
 UPDATE mirror
 SET about = new.about, seal = row_digest(mirror.id, new.about)

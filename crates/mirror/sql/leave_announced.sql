@@ -1,3 +1,3 @@
--- Leaves out the records that were erased before, whose report is still kept.
+-- Skips the records that were erased before and whose report is still kept.
 DELETE FROM erased WHERE key NOT IN (SELECT key FROM erased_version);
 DELETE FROM erased_change WHERE key NOT IN (SELECT key FROM erased);

@@ -1,4 +1,4 @@
--- The state of a list in this file.
+-- Selects the state of a list in this file.
 SELECT mirror.id, ifnull(epoch, ''), ifnull(last, 0), list.about ->> '$.fork',
     ifnull(json_type(list.about, '$.fork'), '') <> '',
     (SELECT id FROM sync WHERE list = :list ORDER BY number DESC LIMIT 1)

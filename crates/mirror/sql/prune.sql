@@ -1,4 +1,4 @@
--- Removes the history before a sync, the first one that can still be read.
+-- Removes the history before a sync, which becomes the first one that can be read.
 
 DELETE FROM sync WHERE list = :list AND number < :kept;
 

@@ -1,4 +1,5 @@
--- A page of the records that a sync saw, in the order of the list; with `:with_missing`, of those that are missing, too.
+-- Selects a page of the records that a sync saw, in the order of the list. With `:with_missing`, includes missing
+-- records.
 SELECT position, id,
     iif(is_seen, row_digest(position, key, text), row_digest(position, key, text, last, missing, last_seen)),
     text

@@ -1,4 +1,4 @@
--- Reports the records that are deleted and those that are missing for the first time, after the other changes.
+-- Reports deleted records, and records that are missing for the first time, after the other changes.
 
 INSERT INTO change
 SELECT :list, :sync,

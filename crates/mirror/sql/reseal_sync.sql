@@ -1,2 +1,2 @@
--- Writes the row of a sync again.
+-- Rewrites the row of a sync with its new seal.
 UPDATE sync SET about = :about, seal = row_digest(list, number, id, :about) WHERE list = :list AND number = :sync;

@@ -1,4 +1,4 @@
--- Stages a delivered record, unless one with its key is staged.
+-- Stages a delivered record, unless a record with the same key is staged.
 INSERT OR IGNORE INTO staged (key, record, op, last_seen, position, text)
 SELECT iif(id IS NULL, :key, NULL), id,
     CASE WHEN id IS NULL THEN 'insert'

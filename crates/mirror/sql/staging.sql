@@ -1,14 +1,14 @@
--- The tables of one sync. Nothing is rolled back here: a sync that fails is over.
+-- The tables of one sync. They need no rollback, because a failed sync does not continue.
 PRAGMA temp.journal_mode = OFF;
 
 -- The records of the scan.
 CREATE TEMP TABLE staged (
     place INTEGER PRIMARY KEY, -- Counted from 1 in the order of the list.
-    key TEXT, -- Of a record that is new; else null.
-    record INTEGER UNIQUE, -- The version that was there before; else null.
-    op TEXT, -- Null if there is no change.
-    last_seen TEXT, -- Of `record`.
-    position INTEGER, -- Of `record`, until positions are assigned.
+    key TEXT, -- The key of a new record, else null.
+    record INTEGER UNIQUE, -- The previous version, else null.
+    op TEXT, -- The kind of change; null if there is none.
+    last_seen TEXT, -- The value of `record`.
+    position INTEGER, -- The position of `record`, until positions are assigned.
     is_placed INTEGER, -- 1 if the record got another position.
     text TEXT -- Null if it is the text of `record`.
 ) STRICT;

@@ -1,4 +1,4 @@
--- Keeps the rows that tables of this version will have, while the table that a file of version 5 has them in is removed.
+-- Saves the rows for the tables of this version, and removes the table of version 5 that contains them.
 CREATE TEMP TABLE before_mirror AS SELECT * FROM mirror;
 CREATE TEMP TABLE before_list AS SELECT * FROM list;
 CREATE TEMP TABLE before_sync AS SELECT * FROM sync;

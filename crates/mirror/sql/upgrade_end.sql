@@ -1,4 +1,4 @@
--- Fills the tables that a file of version 5 lacked, and writes the text for views if a record needs one.
+-- Fills the tables that version 5 does not have, and writes the text for views if a record needs one.
 INSERT INTO main.mirror SELECT * FROM before_mirror;
 INSERT INTO main.list SELECT * FROM before_list;
 INSERT INTO main.sync SELECT * FROM before_sync;

@@ -1,4 +1,4 @@
--- Describes the rows that are not as a sync has written them. A list without a row of its own is none.
+-- Selects a message for each row that differs from what a sync wrote, and for each list without a row.
 SELECT 'the row of a sync was changed' FROM sync WHERE seal <> row_digest(list, number, id, about)
 UNION ALL
 SELECT 'the row of list ' || name || ' was changed' FROM list

@@ -1,4 +1,4 @@
--- Stand in the place of tables of this version while a file of version 5 is read.
+-- Creates views that replace the tables of this version while a file of version 5 is read.
 
 CREATE TEMP VIEW kept_out AS SELECT '' AS list, '' AS digest WHERE 0;
 

@@ -1,4 +1,4 @@
--- The views of a list, for any program that opens SQLite files, in words that SQLite 3.26 knows.
+-- The views of a list, for any program that opens SQLite files, in the syntax of SQLite 3.26.
 
 CREATE VIEW "{records}" AS
 SELECT record.key AS _key{fields}, record.text AS _record

@@ -1,4 +1,5 @@
--- Notes the service and the client that the lists of the mirror are of. A row that was changed stays as it is, to be found.
+-- Stores the service and the client of the lists of the mirror. A row with a wrong seal is not modified, so that a
+-- check finds it.
 UPDATE mirror
 SET about = json_set(about, '$.service', :service), seal = row_digest(id, json_set(about, '$.service', :service))
 WHERE about ->> '$.service' IS NOT :service AND seal = row_digest(id, about);

@@ -1,8 +1,8 @@
-//! Bookmarks: the name of one sync, which no other sync of any mirror has.
+//! Bookmarks, which identify one sync among all mirrors.
 
 use std::fmt::{Display, Formatter};
 
-/// The name of one sync in one history: no other sync of any list, mirror or copy has it.
+/// The identity of one sync, which no other sync of any list, mirror or copy has.
 ///
 /// The text is `MIRROR-EPOCH-SYNC:NUMBER`, for example `9c41d0-51d2a7-5f2a03b8c6e1:17`, with the first digits of random
 /// ids.
@@ -10,7 +10,8 @@ use std::fmt::{Display, Formatter};
 pub struct Bookmark {
     /// The id of the mirror. Copies of its file have the same one.
     pub(crate) mirror: String,
-    /// The id of the list since it was begun in this mirror, until it is forgotten.
+    /// The id that the list got when it was first synced into this mirror. After the list is forgotten, it gets a new
+    /// one.
     pub(crate) epoch: String,
     /// The id of the sync.
     pub(crate) sync: String,
@@ -36,7 +37,7 @@ impl Bookmark {
         }
     }
 
-    /// Reads a bookmark from its text; `None` if the text is something else.
+    /// Reads a bookmark from its text; `None` if the text is not a bookmark.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (ids, number) = text.rsplit_once(':')?;
         let ids: Vec<&str> = ids.split('-').collect();

@@ -1,14 +1,14 @@
-//! Cleans the file of a mirror: what was removed from its tables leaves no byte in it, in its log and in the log's index.
+//! Cleans the file of a mirror, its log and the log's index, so that no byte of a removed row remains in them.
 //!
-//! SQLite leaves the bytes of removed rows in pages that are free or partly filled, and in its log. The transaction that
-//! removes rows notes that cleaning is due, and it is due until the file was written anew and the log is empty. So a
-//! process that was killed in between leaves the cleaning to the next one that writes to the mirror.
+//! SQLite leaves the bytes of removed rows in pages that are free or partly filled, and in its log. The transaction
+//! that removes rows records that cleaning is due, until the file is rewritten and the log is empty. If the process is
+//! killed in between, the next process that writes to the mirror cleans it.
 
 use crate::file::MirrorResult;
 use crate::sql::{run, sql};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
-/// Notes in the open transaction that cleaning is due.
+/// Records in the open transaction that cleaning is due.
 pub(crate) fn require(connection: &Connection) -> MirrorResult<()> {
     note(connection, true)
 }
@@ -20,7 +20,7 @@ pub(crate) fn is_due(connection: &Connection) -> MirrorResult<bool> {
     Ok(is_due.unwrap_or_default())
 }
 
-/// Cleans the file if that is due. Returns false if it is not done because a reader needs the log.
+/// Cleans the file if that is due. Returns false if a reader still needs the log.
 pub(crate) fn clean(connection: &Connection) -> MirrorResult<bool> {
     if !is_due(connection)? {
         return Ok(true);

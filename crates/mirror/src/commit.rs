@@ -98,7 +98,7 @@ impl Staging {
         };
         let connection = claim.open()?;
         if !sync.dry_run {
-            // Something was perhaps removed by a process that ended too early.
+            // A process that removed rows may have ended before it cleaned the file.
             clean_or_warn(&connection, &sync.path);
         }
         let mut syncs = SyncRow::all(&connection, resource.name())?;
@@ -112,7 +112,7 @@ impl Staging {
             .as_ref()
             .is_some_and(|before| before.number() != stored.last)
         {
-            return Err(damaged(format!("the last sync of {resource} is lacking")).into());
+            return Err(damaged(format!("the last sync of {resource} is missing")).into());
         }
         let mut state = stored.compared(&sync.path, resource.name());
         if before.is_none() {
@@ -270,7 +270,7 @@ impl Staging {
         let (missing, missing_digest) = missing(connection, list)?;
         let known = self.before.as_ref().map(|last| (last.digest, last.missing));
         if known.unwrap_or_default() != (digest, missing_digest) {
-            let what = format!("{list} is not as the sync before has left it, when this one began");
+            let what = format!("{list} was changed after the last sync");
             return Err(damaged(what).into());
         }
         Ok(count + missing)
@@ -341,8 +341,8 @@ impl Staging {
         Ok(TableSchema::from_json(&grown.to_json()).unwrap_or_else(|_| known.clone()))
     }
 
-    /// Returns the differences between the new and changed records and the columns that the mirror had. The first sync
-    /// compares them with the columns that it decides, and never fails because of a difference.
+    /// Returns the differences between the new and changed records and the columns of the mirror. The first sync
+    /// compares the records with the columns that it decides, and never fails because of a difference.
     fn differences(&self, columns: &TableSchema) -> MirrorResult<SchemaDifferences> {
         let before = self.before.as_ref().map(|before| &before.columns);
         let on_new = match (before, self.sync.on_new) {
@@ -455,7 +455,7 @@ fn clean_or_warn(connection: &Connection, path: &Path) {
     };
     tracing::warn!(
         path = %path.display(),
-        "bytes of what was removed are still in the mirror; the next sync cleans it: {why}"
+        "bytes of removed records are still in the mirror; the next sync removes them: {why}"
     );
 }
 
@@ -476,13 +476,13 @@ fn check_source(
         let client = |service: &str| service.split_once(CLIENT).map(|(_, id)| id.to_owned());
         if client(&known) != client(new) {
             return refuse(format!(
-                "client_id: the mirror is of {known}, this sync has {new}, and another client may see other records; sync \
+                "client_id: the mirror belongs to {known}, this sync to {new}, and another client may see other records; sync \
                  into another file"
             ));
         }
         if !sync.same_service {
             return refuse(format!(
-                "base_url: the mirror is of {known}, this sync has {new}; if these are two addresses of one service, set \
+                "base_url: the mirror belongs to {known}, this sync to {new}; if these are two addresses of one service, set \
                  same_service, otherwise sync into another file"
             ));
         }
@@ -490,7 +490,7 @@ fn check_source(
     let (list, new) = (sync.resource, &source.parameters);
     match before.map(|last| &last.source.parameters) {
         Some(known) if known != new => refuse(format!(
-            "parameters: the mirror has {list} of {known}, this sync has {new}; sync into another file"
+            "parameters: the mirror has {list} with {known}, this sync has {new}; sync into another file"
         )),
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! The key of a record, the comparison of two records, and digests by which a changed byte of the file is noticed.
+//! The key of a record, the comparison of two records, and the digests that reveal a changed byte of the file.
 
 use crate::plain::plain;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
@@ -27,14 +27,14 @@ pub(crate) fn key(record: &RawRecord) -> (String, bool) {
     }
 }
 
-/// Returns whether two records have different values, regardless of spelling. The last duplicate of a name wins.
-/// A text that holds what no string can, such as half of a surrogate pair, is compared byte by byte.
+/// Returns whether two records have different values, regardless of their notation. The last duplicate of a name wins.
+/// A text that is not valid Unicode, for example with half of a surrogate pair, is compared byte by byte.
 fn values_differ(one: &str, other: &str) -> bool {
     let value = |text: &str| serde_json::from_str(text).map(simple).ok();
     one != other && value(one).is_none_or(|one| value(other) != Some(one))
 }
 
-/// Returns the names of the fields that two versions of a record do not have with the same value, as a JSON array.
+/// Returns the names of the fields that differ between two versions of a record, as a JSON array.
 fn changed_fields(old: &str, new: &str) -> String {
     let [old, new] = [old, new].map(|text| json::by_name(json::members(text)));
     let before: HashMap<&str, &str> = old.iter().map(|(name, value)| (&**name, *value)).collect();
@@ -50,7 +50,7 @@ fn changed_fields(old: &str, new: &str) -> String {
     Value::Array(names.collect()).to_string()
 }
 
-/// Returns a value with one spelling for every number.
+/// Returns a value with normalized numbers.
 fn simple(value: Value) -> Value {
     match value {
         Value::Number(found) => number(found.as_str()).parse().unwrap_or(found).into(),
@@ -65,7 +65,7 @@ fn simple(value: Value) -> Value {
     }
 }
 
-/// Returns the one spelling of a JSON number. A number whose exponent is out of bounds keeps its own.
+/// Returns the normalized notation of a JSON number. A number whose exponent is out of bounds is not changed.
 fn number(raw: &str) -> String {
     let Some((is_negative, digits, exponent)) = decimal(raw) else {
         return raw.to_owned();
@@ -84,7 +84,7 @@ fn hash(bytes: &[u8]) -> Hash {
     Hash::from_be_bytes(hash.as_bytes().first_chunk().copied().unwrap_or_default())
 }
 
-/// Returns the digest of a row: of all its values, each with its type and length, so that no two rows have the same
+/// Returns the digest of all values of a row, each with its type and length, so that different rows have different
 /// bytes.
 fn row_digest(row: &Context<'_>) -> Hash {
     let mut form = Vec::with_capacity(512);
@@ -102,8 +102,8 @@ fn row_digest(row: &Context<'_>) -> Hash {
     hash(&form)
 }
 
-/// Returns the digest by which a record is known that must not be stored again. Without the secret of the mirror, nobody can
-/// compare it with those of guessed keys.
+/// Returns the digest of the key of a record that must not be stored again. Without the secret of the mirror, nobody
+/// can find the key by guessing.
 pub(crate) fn keyed_digest(secret: &str, key: &str) -> String {
     let secret = blake3::derive_key(
         "talentdata mirror: records that are kept out",
@@ -114,8 +114,8 @@ pub(crate) fn keyed_digest(secret: &str, key: &str) -> String {
 }
 
 /// Registers the functions of our statements with a connection: `row_digest(...)` of a row, `digest(...)` of many rows,
-/// `values_differ(one, other)` and `changed_fields(old, new)` of two records, `keyed_digest(secret, key)` of a record that is
-/// kept out, and `plain(text)`, the text of a record for views.
+/// `values_differ(one, other)` and `changed_fields(old, new)` of two records, `keyed_digest(secret, key)` of an erased
+/// record that is kept out, and `plain(text)`, the text of a record for views.
 pub(crate) fn register(connection: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     connection.create_scalar_function("row_digest", -1, flags, |row| Ok(row_digest(row)))?;
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_way_of_writing_is_the_same() {
+    fn another_notation_is_the_same_value() {
         for (one, other) in [
             (r#"{"a":1,"b":2}"#, r#"{ "b" : 2 , "a" : 1 }"#),
             (r#"[1.0,1e3,0.00120]"#, r#"[1,1000,12E-4]"#),

@@ -1,8 +1,7 @@
-//! Takes single records out of a list, in an open transaction: their versions and changes, and what the kept syncs say of
-//! them.
-//!
-//! The digests of a sync are exclusive-or sums of the digests of rows. So combining them with those of the erased rows once
-//! more takes these out, and leaves the digests of the other rows.
+//! Erases single records of a list in an open transaction: their versions, their changes, and their values in the
+//! receipts of kept syncs.
+//! The digests of a sync combine the digests of rows by exclusive or. Combining them with the digests of the erased
+//! rows once more removes these rows.
 
 use crate::digest::Hash;
 use crate::file::MirrorResult;
@@ -20,8 +19,8 @@ pub(crate) struct Taken {
     pub(crate) changes: u64,
 }
 
-/// Erases the records of a list whose keys the table `erased` has, as `find_erased` has found what is kept of them.
-/// `syncs` are all that are kept of the list; their rows are written again.
+/// Erases the records of a list whose keys are in the table `erased`, after `find_erased` found their versions and
+/// changes. `syncs` are all kept syncs of the list. Their rows are rewritten.
 pub(crate) fn take_out(
     connection: &Connection,
     list: &str,
@@ -41,7 +40,7 @@ pub(crate) fn take_out(
         (seen, digest) = (seen + step, digest ^ change);
         row.receipt.erased_since += u64::try_from(seen).unwrap_or_default();
         row.digest ^= digest;
-        // Nobody can compare the digests of what is no longer kept. They must not tell of the erased records either.
+        // The digests of changes that are no longer kept cannot be compared, and must not reveal the erased records.
         row.changes = match changes.get(&number) {
             _ if number <= kept => 0,
             Some((_, erased)) => row.changes ^ erased,
@@ -65,7 +64,7 @@ pub(crate) fn take_out(
     Ok(Taken { versions, changes })
 }
 
-/// Writes the row of a sync again, with its seal.
+/// Rewrites the row of a sync with its new seal.
 pub(crate) fn rewrite(connection: &Connection, list: &str, row: &SyncRow) -> MirrorResult<()> {
     let values = named_params! {
         ":list": list,
@@ -89,7 +88,7 @@ fn by_sync(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Removes from the receipts of syncs each value that an erased version has as well.
+/// Removes each value that occurs in an erased version from the receipts of syncs.
 fn scrub(connection: &Connection, syncs: &mut [SyncRow]) -> MirrorResult<()> {
     let mut named = HashSet::new();
     for row in syncs.iter_mut() {
@@ -108,7 +107,7 @@ fn scrub(connection: &Connection, syncs: &mut [SyncRow]) -> MirrorResult<()> {
         erased.insert(row.get::<_, String>(0)?);
         match serde_json::from_str(row.get_ref(1)?.as_str()?) {
             Ok(value) => collect(&value, &named, &mut erased),
-            // Text that is no Unicode cannot be compared.
+            // Text that is not valid Unicode cannot be compared.
             Err(_) => erased.extend(named.iter().cloned()),
         }
     }
@@ -137,7 +136,7 @@ fn collect(value: &Value, wanted: &HashSet<String>, found: &mut HashSet<String>)
     }
 }
 
-/// Passes the values of records that a receipt names, and removes those that are not to be kept.
+/// Calls `is_kept` with each value of a record in a receipt, and removes the value if that returns false.
 fn each_named(receipt: &mut Receipt, mut is_kept: impl FnMut(&str) -> bool) {
     for values in receipt.unknown_values.values_mut() {
         values.retain(|value, _| is_kept(value));

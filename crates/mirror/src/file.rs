@@ -1,7 +1,7 @@
-//! The file of a mirror: begun, recognised or refused, and locked for one sync at a time.
+//! Creates, recognises and opens the file of a mirror, and locks it for one sync at a time.
 
 use crate::digest::register;
-use crate::tables::{BEFORE, VERSION, definitions, new_id, read_as_current, version};
+use crate::tables::{BEFORE, TABLES_VERSION, definitions, new_id, read_as_current, version};
 use rusqlite::{Connection, DEFAULT_NAME, ErrorCode, FileControl, OpenFlags, ffi, named_params};
 #[cfg(unix)]
 use rustix::fs::OFlags;
@@ -14,22 +14,23 @@ use std::sync::Arc;
 use std::time::Duration;
 use talentdata_core::{Error, ErrorKind, Result};
 
-/// The application id by which a mirror is distinguished from other SQLite files.
+/// The application id that distinguishes a mirror from other SQLite files.
 const APPLICATION: i32 = 0x5444_6d72;
-/// The longest time for which a sync or a reader waits for another program that holds the file.
+/// The maximum time for which a sync or a reader waits for another program that has locked the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// File systems on other machines: NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, 9P, and FUSE, which may be any of them.
+/// The types of network file systems: NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, 9P, and FUSE, which may be a network file
+/// system.
 #[cfg(target_os = "linux")]
 const REMOTE: &[u32] = &[
     0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x73757245, 0xc36400, 0x1021997, 0x65735546,
 ];
 
-/// The reason for which something could not be done with a mirror: an error of SQLite, to which [`at`] adds the path,
-/// or a complete one.
+/// A failure of an operation on a mirror: an error of SQLite, to which [`at`] adds the path, or a complete error.
 #[derive(Debug)]
 pub(crate) struct MirrorFault {
     what: Box<dyn std::error::Error + Send + Sync>,
-    /// The reason of the system, which SQLite does not pass on. What follows, such as closing the file, may overwrite it.
+    /// The error of the system, which SQLite does not pass on. It is read at once, because later calls may overwrite
+    /// it.
     reason: Option<io::Error>,
 }
 
@@ -51,7 +52,7 @@ impl MirrorFault {
 
 pub(crate) type MirrorResult<T> = std::result::Result<T, MirrorFault>;
 
-/// Turns a fault into an error that names the file and the way out.
+/// Turns a fault into an error that names the file and the solution.
 pub(crate) fn at(path: &Path) -> impl Fn(MirrorFault) -> Error {
     use ErrorCode::*;
     move |fault| {
@@ -62,16 +63,17 @@ pub(crate) fn at(path: &Path) -> impl Fn(MirrorFault) -> Error {
             Err(fault) => fault,
         };
         let (kind, what) = match code {
-            // SQLite takes an error of a lock for the lock of another.
+            // SQLite also reports this code if locking itself fails.
             Some(DatabaseBusy) if reason.is_some() => (ErrorKind::Io, FAILING),
-            // A statement of ours fails (`Unknown`) only over what no sync has written.
+            // Our statements fail with `Unknown` only on data that no sync wrote.
             None | Some(DatabaseCorrupt | NotADatabase | Unknown) => (
                 ErrorKind::Io,
                 "the mirror is damaged; restore a copy of the file, or sync into a new one",
             ),
-            Some(DatabaseBusy | DatabaseLocked) => {
-                (ErrorKind::Busy, "another program holds the file; close it")
-            }
+            Some(DatabaseBusy | DatabaseLocked) => (
+                ErrorKind::Busy,
+                "another program has locked the file; close it",
+            ),
             Some(DiskFull) => (ErrorKind::StorageFull, FAILING),
             Some(SystemIoFailure) => (ErrorKind::Io, FAILING),
             Some(ReadOnly | CannotOpen | PermissionDenied) => (
@@ -88,11 +90,11 @@ pub(crate) fn at(path: &Path) -> impl Fn(MirrorFault) -> Error {
     }
 }
 
-const FAILING: &str = "the disk is full or fails, or that of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp); \
+const FAILING: &str = "the disk, or the disk of temporary files (SQLITE_TMPDIR or TMPDIR, else /var/tmp), is full or fails; \
     check the disk, its free space and its limits, and try again";
 
-/// Returns the reason of the last system call of this thread that has failed, which SQLite does not pass on, if that
-/// can be why a statement fails. Files that do not exist and locks that are taken are no failures for SQLite.
+/// Returns the error of the last failed system call of this thread, which SQLite does not pass on, if it can be the
+/// reason why a statement failed. For SQLite, a file that does not exist or a taken lock is not a failure.
 #[cfg(unix)]
 #[rustfmt::skip]
 fn system_reason() -> Option<io::Error> {
@@ -110,20 +112,20 @@ fn system_reason() -> Option<io::Error> {
     None
 }
 
-/// An error for a file whose contents contradict each other, in words.
+/// Returns the error for a file with contradictory contents.
 pub(crate) fn damaged(what: impl Into<String>) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), Some(what.into()))
 }
 
-/// An error for a path that leads to no mirror.
+/// Returns the error for a path that does not lead to a mirror.
 fn wrong_path(path: &Path, what: &str) -> Error {
     Error::new(ErrorKind::Path, format!("{}{what}", path.display()))
 }
 
-/// Returns whether there is a mirror at this path; false if there is nothing, or an empty file.
+/// Returns whether there is a mirror at this path; false if there is no file, or an empty one.
 ///
 /// # Errors
-/// `Path` for anything else, which is not touched; `Io` if it cannot be read.
+/// `Path` for anything else, which is not modified; `Io` if the file cannot be read.
 fn is_mirror(path: &Path) -> Result<bool> {
     let why = match std::fs::metadata(path) {
         Err(_) if path.as_os_str().is_empty() => {
@@ -138,21 +140,21 @@ fn is_mirror(path: &Path) -> Result<bool> {
         Ok(found) if found.len() == 0 => return Ok(false),
         _ => {
             let head = immutable(path).and_then(|file| {
-                // The end of the file may not be in it yet, if the one who moved it there from the log has ended too early.
+                // The file may be too short, if a process ended while it moved the log into the file.
                 file.execute_batch("PRAGMA writable_schema = ON")?;
                 let number = |name| file.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
                 Ok((number("application_id")?, number("user_version")?))
             });
             match head {
-                Ok((APPLICATION, BEFORE | VERSION)) => return Ok(true),
+                Ok((APPLICATION, BEFORE | TABLES_VERSION)) => return Ok(true),
                 Ok((APPLICATION, other)) => format!(
-                    " is a mirror of version {other}, and this program reads version {VERSION}; sync into a new file, or \
+                    " is a mirror of version {other}, and this program reads version {TABLES_VERSION}; sync into a new file, or \
                      use the program that wrote it"
                 ),
                 Err(fault) if fault.sqlite_code() != Some(ErrorCode::NotADatabase) => {
                     return Err(at(path)(fault));
                 }
-                _ => " is something else, and is left as it is; give the path of a mirror, or of a new file"
+                _ => " is not a mirror, and was not modified; give the path of a mirror, or of a new file"
                     .into(),
             }
         }
@@ -160,8 +162,8 @@ fn is_mirror(path: &Path) -> Result<bool> {
     Err(wrong_path(path, &why))
 }
 
-/// Opens a file only to look at it, without locks and without files next to it. Otherwise, closing it would release the
-/// locks that this process has on it.
+/// Opens a file read-only, without locks and without files next to it. With locks, closing the file would release the
+/// other locks that this process has on it.
 fn immutable(path: &Path) -> MirrorResult<Connection> {
     let path = named(path);
     let bytes = path.as_os_str().as_encoded_bytes().iter();
@@ -176,7 +178,8 @@ fn immutable(path: &Path) -> MirrorResult<Connection> {
     connect(format!("file:{escaped}?immutable=1"), flags)
 }
 
-/// Returns a path that SQLite takes for nothing else, as it does `:memory:` and `file:x?mode=memory`.
+/// Returns a path without a special meaning for SQLite, which treats names like `:memory:` and `file:x?mode=memory`
+/// differently.
 fn named(path: &Path) -> PathBuf {
     Path::new(".").join(path)
 }
@@ -188,13 +191,13 @@ fn connect(path: impl AsRef<Path>, flags: OpenFlags) -> MirrorResult<Connection>
     Ok(connection)
 }
 
-/// Opens a mirror to read it, in a transaction that has begun.
+/// Opens a mirror for reading, and begins a transaction.
 ///
 /// # Errors
-/// `Path` if it does not exist or is something else; `Io` if it cannot be read.
+/// `Path` if the file does not exist or is not a mirror; `Io` if it cannot be read.
 pub(crate) fn open(path: &Path) -> Result<Connection> {
     if !is_mirror(path)? {
-        let why = " is not a mirror: there is no file, or it is empty; a sync makes one";
+        let why = " is not a mirror: the file does not exist or is empty; a sync creates one";
         return Err(wrong_path(path, why));
     }
     let has_log = || match std::fs::metadata(beside(path, "-wal")) {
@@ -206,8 +209,8 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
         Ok(connection)
     });
     let opened = opened.or_else(|fault: MirrorFault| match fault.sqlite_code() {
-        // In a directory that cannot be written there is no room for shared memory, which nobody needs there. SQLite
-        // reports it in another way where the file cannot be written either.
+        // SQLite cannot create shared memory in a read-only directory, and no reader needs it there. It reports another
+        // code if the file is read-only as well.
         Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly) if !has_log() => {
             let connection = immutable(path)?;
             connection.execute_batch("BEGIN")?;
@@ -222,10 +225,10 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
     opened.map_err(at(path))
 }
 
-/// The right to write to a mirror, until it is dropped.
+/// The exclusive right to write to a mirror, until it is dropped.
 pub(crate) struct Claim {
     pub(crate) path: PathBuf,
-    /// A file next to the mirror. Locks on the mirror itself are SQLite's own.
+    /// The lock file next to the mirror. Only SQLite locks the mirror itself.
     pub(crate) lock: Arc<File>,
     /// True if the mirror did not exist before.
     is_new: bool,
@@ -235,7 +238,7 @@ impl Claim {
     /// Claims a mirror, or the path of one that does not exist yet.
     ///
     /// # Errors
-    /// `Busy` while another sync has it; `Path` if the path is something else.
+    /// `Busy` while another sync writes to the mirror; `Path` if the file is not a mirror.
     pub(crate) fn acquire(path: &Path) -> Result<Self> {
         is_mirror(path)?;
         let lock = open_lock(
@@ -247,7 +250,7 @@ impl Claim {
             let (kind, why) = if error.kind() == io::ErrorKind::WouldBlock {
                 (ErrorKind::Busy, "another sync is writing to this mirror; wait for its end")
             } else {
-                let why = "no lock file can be made or locked beside it; check the permissions of the directory";
+                let why = "no lock file can be created or locked next to it; check the permissions of the directory";
                 (ErrorKind::of_io(&error), why)
             };
             Error::new(kind, format!("{}: {why} ({error})", path.display()))
@@ -261,19 +264,19 @@ impl Claim {
     pub(crate) fn open(&self) -> MirrorResult<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(named(&self.path), flags)?;
-        // The files of the log stay, empty, for those who may read the mirror but not make files next to it.
+        // The empty files of the log stay, for users who may read the mirror but not create files next to it.
         connection.file_control(DEFAULT_NAME, FileControl::PersistWal(&mut 1))?;
         if version(&connection)? == 0 {
             connection.execute_batch("BEGIN")?;
             connection.pragma_update(None, "application_id", APPLICATION)?;
-            connection.pragma_update(None, "user_version", VERSION)?;
+            connection.pragma_update(None, "user_version", TABLES_VERSION)?;
             connection.execute_batch(&definitions().join(";"))?;
             let insert = "INSERT INTO mirror VALUES (:id, '{}', row_digest(:id, '{}'))";
             connection.execute(insert, named_params! {":id": new_id(&connection)?})?;
             connection.execute_batch("COMMIT")?;
         }
         read_as_current(&connection)?;
-        // Processes on different machines share no memory, which WAL needs.
+        // WAL needs shared memory, which processes on different machines do not have.
         #[cfg(target_os = "linux")]
         let remote = rustix::fs::statfs(&self.path)
             .is_ok_and(|found| REMOTE.contains(&(found.f_type as u32)));
@@ -302,7 +305,7 @@ impl Claim {
         }
     }
 
-    /// Removes a mirror that was created for this sync, which has failed.
+    /// Removes a mirror that was created for a failed sync.
     pub(crate) fn abandon(self) {
         for suffix in ["-wal", "-shm", ""].iter().filter(|_| self.is_new) {
             let _ = std::fs::remove_file(beside(&self.path, suffix));
@@ -310,7 +313,7 @@ impl Claim {
     }
 }
 
-/// Closing is not enough while a process that is being forked off has a copy of the file.
+/// Unlocks explicitly, because a process that is being forked may have a copy of the open file.
 impl Drop for Claim {
     fn drop(&mut self) {
         let _ = self.lock.unlock();
@@ -320,16 +323,16 @@ impl Drop for Claim {
 /// Opens the lock file of a mirror.
 ///
 /// # Errors
-/// An error of the system, also for a lock that is no regular file.
+/// An error of the system, or of kind `InvalidInput` for a lock that is not a regular file.
 pub(crate) fn open_lock(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    // Neither a link nor a pipe that somebody has put there is followed or waited for.
+    // A planted link is not followed, and a planted pipe does not block.
     #[cfg(unix)]
     options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
     let lock = options.read(true).open(beside(path, ".lock"))?;
     if !lock.metadata()?.is_file() {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            "it is no regular file",
+            "it is not a regular file",
         ));
     }
     Ok(lock)

@@ -1,4 +1,4 @@
-//! Removes lists and single records from a mirror, so that no byte of them is left in its files.
+//! Removes lists and single records from a mirror, so that no byte of them remains in its files.
 
 use crate::bookmark::Bookmark;
 use crate::clean::{clean, is_due, require};
@@ -21,7 +21,7 @@ use talentdata_core::internal::utc;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
-/// Removes a list from a mirror, with all that is kept of it but the number of its last sync, which is not used again.
+/// Removes a list and its history from a mirror. Only the number of its last sync remains, and is not used again.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -45,14 +45,14 @@ use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 /// ```
 ///
 /// # Errors
-/// `InvalidArgument` for a list that the mirror does not have; `Busy` while a sync is writing to it, or if the list is removed
-/// but a reader still needs its bytes; `Path`; `Io`.
+/// `InvalidArgument` for a list that the mirror does not have; `Busy` while a sync is writing to the mirror, or if the
+/// list was removed but a reader still needs its bytes; `Path`; `Io`.
 pub fn forget(path: &Path, resource: ListName) -> Result<()> {
     let list = resource.name();
     Writing::open(path)?.apply(list, |connection, _| {
         let state = ListState::read(connection, list)?;
         if state.sync.is_none() {
-            // One that was interrupted before it had cleaned the file is finished now.
+            // A removal that was interrupted before it cleaned the file is finished now.
             let is_unfinished = is_due(connection)? && !state.epoch.is_empty();
             return if is_unfinished {
                 Ok(((), None))
@@ -72,7 +72,7 @@ pub fn forget(path: &Path, resource: ListName) -> Result<()> {
     })
 }
 
-/// Records to be erased from a list of a mirror, with all their versions and changes.
+/// An erasure of records of a list in a mirror, with all their versions and changes.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -112,22 +112,22 @@ pub struct Erase {
     pub keep_out: bool,
 }
 
-/// The numbers of records, versions and changes that an erasure has removed.
+/// The numbers of records, versions and changes that an erasure removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Erasure {
-    /// The number of records. Those that were erased before are not counted.
+    /// The number of records, without records that were erased before.
     pub records: u64,
     /// The number of their versions.
     pub versions: u64,
     /// The number of their changes.
     pub changes: u64,
-    /// The bookmark of the last sync. If the erasure is announced, it counts as a sync of its own.
+    /// The bookmark of the last sync. An announced erasure counts as a sync.
     pub bookmark: String,
 }
 
 impl Erase {
-    /// Creates an erasure of the records with these ids, which is announced.
+    /// Creates an announced erasure of the records with these ids.
     pub fn new<I: Into<String>>(
         resource: ListName,
         path: impl Into<PathBuf>,
@@ -156,14 +156,13 @@ impl Erase {
 
     /// Erases the records in one transaction, and cleans the file. If the service still lists them, the next sync brings them
     /// back, unless they are kept out.
-    ///
-    /// If the process ends before the file is clean, the next erasure or sync cleans it. A record that was erased before, and
-    /// whose change `erased` is still kept, is left as it is.
+    /// If the process ends before the file is clean, the next erasure or sync cleans it. Records that were erased
+    /// before are skipped while their change `erased` is kept.
     ///
     /// # Errors
-    /// `InvalidArgument` for a list that the mirror does not have, for an id that no record has, and for records without an
-    /// id; then nothing is erased. `Busy` while a sync is writing to the mirror, or if the records are erased but a reader
-    /// still needs their bytes. `Path`; `Io`; `StorageFull`.
+    /// `InvalidArgument` for a list that the mirror does not have, for an id that no record has, and for records
+    /// without an id; nothing is erased in these cases. `Busy` while a sync is writing to the mirror, or if the records
+    /// were erased but a reader still needs their bytes. `Path`; `Io`; `StorageFull`.
     pub fn run(&self) -> Result<Erasure> {
         self.run_in(Writing::open(&self.path)?)
     }
@@ -187,7 +186,7 @@ impl Erase {
             return Err(lacks_list(&self.path, self.resource).into());
         };
         if last.number() != state.last {
-            return Err(damaged(format!("the last sync of {list} is lacking")).into());
+            return Err(damaged(format!("the last sync of {list} is missing")).into());
         }
         self.find(connection)?;
         let records: i64 =
@@ -217,14 +216,14 @@ impl Erase {
         Ok((erasure, Some(state)))
     }
 
-    /// Finds all that is kept of the records.
+    /// Finds all kept versions and changes of the records.
     ///
     /// # Errors
-    /// `InvalidArgument` if there is none, or one of them is not there or has no id.
+    /// `InvalidArgument` if there is no id, if no record has one of the ids, or if records have no id.
     fn find(&self, connection: &Connection) -> MirrorResult<()> {
         let list = self.resource.name();
         if self.records.is_empty() {
-            let message = "records: there is no id; give the id of each record to erase";
+            let message = "records: no ids were given; give the id of each record to erase";
             return Err(Error::invalid(message).into());
         }
         connection.execute_batch(sql!("erasing"))?;
@@ -245,8 +244,7 @@ impl Erase {
         while let Some(row) = texts.next()? {
             if RawRecord::parse(row.get_ref(0)?.as_str()?)?.id().is_none() {
                 return Err(Error::invalid(format!(
-                    "records: {list} has records without an id, of which nothing tells which versions are of one person; \
-                     forget the whole list, and sync it again"
+                    "records: {list} has records without an id, so the versions of one person are unknown; forget the whole list, and sync it again"
                 ))
                 .into());
             }
@@ -258,8 +256,7 @@ impl Erase {
         if let Some(first) = unknown.first() {
             let (count, all) = (unknown.len(), self.records.len());
             return Err(Error::invalid(format!(
-                "records: nothing is kept of {count} of the {all} ids in {list}, the first is {first:?}; an id is the text \
-                 that _key shows; nothing was erased"
+                "records: {list} has no record with {count} of the {all} ids, the first is {first:?}; an id is the text that _key shows; nothing was erased"
             ))
             .into());
         }
@@ -276,7 +273,7 @@ impl Erase {
     }
 }
 
-/// Reports the erased records by a sync of their own, which is as the last one otherwise.
+/// Reports the erased records in a new sync, which is otherwise a copy of the last one.
 fn announce(
     connection: &Connection,
     list: &str,
@@ -304,8 +301,8 @@ fn announce(
     Ok(row)
 }
 
-/// Removes the changes `erased` of a list up to a sync, once every copy has applied them. The receipts of the syncs keep the
-/// times and the numbers of erasures.
+/// Removes the changes `erased` of a list up to a sync. Call it after every copy applied them. The receipts of the
+/// syncs keep the times and the numbers of erasures.
 ///
 /// # Errors
 /// `InvalidArgument` for a list that the mirror does not have, or a sync that does not exist yet; `Mismatch` for the bookmark
@@ -329,14 +326,14 @@ pub fn acknowledge(path: &Path, resource: ListName, up_to: &SyncPoint) -> Result
     })
 }
 
-/// A mirror that is open to remove something from it.
+/// A mirror that is open for removing records.
 pub(crate) struct Writing {
     claim: Claim,
     pub(crate) connection: Connection,
 }
 
 impl Writing {
-    /// Opens a mirror that exists.
+    /// Opens an existing mirror.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         Mirror::open(path)?;
         let claim = Claim::acquire(path)?;
@@ -344,8 +341,8 @@ impl Writing {
         Ok(Writing { claim, connection })
     }
 
-    /// Changes a list in one transaction, and cleans the file, also of what an earlier one has left. `change` returns the state
-    /// of the list if it is another one than before.
+    /// Changes a list in one transaction, and then cleans the file. `change` returns the new state of the list if the
+    /// state changed.
     fn apply<T>(
         self,
         list: &str,
@@ -375,8 +372,7 @@ impl Writing {
                 return Err(Error::new(
                     ErrorKind::Busy,
                     format!(
-                        "{path}: what was removed is no longer in the mirror, but a program that reads it still needs its bytes; \
-                         close it and repeat the command, or leave them to the next sync"
+                        "{path}: the records are no longer in the mirror, but a program that reads it still needs their bytes; close it and repeat the command, or let the next sync remove them"
                     ),
                 )
                 .into());

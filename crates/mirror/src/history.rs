@@ -1,4 +1,4 @@
-//! The history of a list in a mirror: a row for each sync that is kept, as values and as a table.
+//! The history of a list in a mirror, with a row for each kept sync, as values and as a table.
 
 use crate::receipt::{SyncReceipt, Withheld};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use talentdata_core::scan::Completeness;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
-/// The columns of the table.
+/// The columns of the table, as a schema file.
 const COLUMNS: &str = r#"{"talentdata_schema":1,"columns":"typed","sampled_records":0,"fields":[
     {"name":"generation","type":"int64"},
     {"name":"started","type":"timestamp","unit":"us","fraction":6},
@@ -31,23 +31,23 @@ const COLUMNS: &str = r#"{"talentdata_schema":1,"columns":"typed","sampled_recor
 pub struct SyncSummary {
     /// The number of the sync.
     pub generation: u64,
-    /// The start of the scan, in UTC as in RFC 3339.
+    /// The start of the scan: a time in UTC, in the format of RFC 3339.
     pub started: String,
-    /// The end of the scan.
+    /// The end of the scan, in the same format.
     pub ended: String,
     /// The number of records that the scan delivered.
     pub records: u64,
-    /// The number of records that were not there before.
+    /// The number of new records.
     pub inserts: u64,
     /// The number of records with other values than before.
     pub updates: u64,
     /// The number of records that are proven to be gone.
     pub deletes: u64,
-    /// The number of records that were missing, and are there again.
+    /// The number of records that were missing and are in the list again.
     pub reappeared: u64,
-    /// The number of records that the mirror kept although they were not delivered.
+    /// The number of kept records that the scan did not deliver.
     pub missing: u64,
-    /// The number of deletes that were withheld; null if none were.
+    /// The number of withheld deletes; `None` if there were none.
     pub withheld: Option<u64>,
     /// The completeness of the scan.
     pub completeness: Completeness,
@@ -81,10 +81,10 @@ impl From<SyncReceipt> for SyncSummary {
     }
 }
 
-/// Returns the history of a list as a table, a row for each sync.
+/// Returns the history of a list as a table with a row for each sync.
 ///
 /// # Errors
-/// None that a caller can cause.
+/// `Internal`, which a caller cannot cause.
 pub fn history_table(resource: ListName, syncs: &[SyncSummary]) -> Result<RecordBatch> {
     let text = |sync| serde_json::to_string(sync).map_err(internal);
     let texts = syncs.iter().map(text).collect::<Result<Vec<_>>>()?;

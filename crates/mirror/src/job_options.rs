@@ -1,4 +1,4 @@
-//! The options of scans, exports, syncs and mirrors: a value for each, read from text as the table says.
+//! The values of the options of scans, exports, syncs and mirrors, which are read from text.
 
 mod table;
 
@@ -14,7 +14,7 @@ use talentdata_columns::export::{Export, FileMode, Format, KeptWork, Target};
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, Result, ScanOptions};
 
-/// The values of the options, from which a scan, an export, a sync or rows of a mirror are made.
+/// The values of all options for a scan, an export, a sync or rows of a mirror.
 #[derive(Clone, Debug, Default)]
 pub struct JobOptions {
     /// The options of the scan. Its arguments are set by the caller.
@@ -23,7 +23,7 @@ pub struct JobOptions {
     pub table: TableOptions,
     /// True if an export continues an interrupted one.
     pub resume: bool,
-    /// True if an export discards what an interrupted one has kept.
+    /// True if an export discards the kept work of an interrupted one.
     pub restart: bool,
     /// The permissions of the file of an export.
     pub mode: FileMode,
@@ -42,7 +42,7 @@ pub struct JobOptions {
 }
 
 impl JobOptions {
-    /// Sets an option to the value that a text stands for. The text of a schema is its JSON.
+    /// Sets an option from text. The text of a schema is its JSON.
     ///
     /// # Errors
     /// `InvalidArgument`, which names the option and the values that it takes.
@@ -67,12 +67,12 @@ impl JobOptions {
             "keep" => self.keep = Some(age(option.name, text)?),
             "keep_deleted" => self.keep_deleted = Some(age(option.name, text)?),
             "dry_run" => self.dry_run = parsed(option, text)?,
-            name => return Err(Error::defect(&format!("the option {name} is not read"))),
+            name => return Err(Error::defect(&format!("the option {name} has no field"))),
         }
         Ok(())
     }
 
-    /// Makes an export of a list.
+    /// Creates an export of a list.
     ///
     /// # Errors
     /// `InvalidArgument` if both `resume` and `restart` are set.
@@ -86,7 +86,7 @@ impl JobOptions {
             .with_mode(self.mode))
     }
 
-    /// Makes a sync of a list into a mirror.
+    /// Creates a sync of a list into a mirror.
     pub fn sync(self, resource: ListName, path: impl Into<PathBuf>) -> Sync {
         Sync {
             resource,
@@ -158,7 +158,7 @@ mod tests {
             };
             let mut options = JobOptions::default();
             options.set(option, &value).unwrap();
-            // No text but this one is wrong for all kinds.
+            // This text is wrong for every kind.
             let error = options.set(option, "[?").unwrap_err();
             assert!(error.message().starts_with(option.name), "{error}");
         }

@@ -1,21 +1,20 @@
-//! The ages of syncs. They are counted from sync to sync, so that a wrong clock removes no history.
+//! The ages of syncs, which are counted from sync to sync so that a wrong clock removes no history.
 
 use chrono::DateTime;
 use std::time::Duration;
 
-/// Returns a time that a sync has written, in microseconds.
+/// Returns a time that a sync wrote, in microseconds.
 pub(crate) fn micros(time: &str) -> i64 {
     DateTime::parse_from_rfc3339(time).map_or(0, |time| time.timestamp_micros())
 }
 
-/// Returns the number of syncs that are older than `keep`. `ends` are the ends of all syncs in microseconds, first to
-/// newest.
-///
-/// The age of a sync is the time from its end to that of the newest one, added up step by step. A step is the time
-/// between two syncs that follow each other. A long one may be a pause or a wrong clock, so it counts for no more than
-/// a tenth of `keep`, or the usual step (the median of those ahead) if that is longer; the newest, which no later one
-/// has confirmed, for no more than the usual step. A step back counts against it in the same way, so that a clock that
-/// is wrong and right again has added nothing. A sync is old only if all before it are; the newest one never is.
+/// Returns the number of syncs that are older than `keep`. `ends` are the ends of all syncs in microseconds, oldest
+/// first.
+/// The age of a sync is the sum of the steps from its end to the end of the newest sync. A step is the time between two
+/// consecutive syncs. A long step may be a pause or a wrong clock, so it counts at most a tenth of `keep`, or the usual
+/// step (the median of the positive steps) if that is longer. The newest step counts at most the usual step, because no
+/// later sync confirms it. A negative step is limited in the same way, so a clock that goes wrong and is set right adds
+/// nothing. A sync is old only if all earlier ones are old. The newest sync is never old.
 pub(crate) fn old(ends: &[i64], keep: Duration) -> usize {
     let keep = i64::try_from(keep.as_micros()).unwrap_or(i64::MAX);
     let steps = ends.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
@@ -40,14 +39,14 @@ mod tests {
 
     const DAY: i64 = 86_400_000_000;
 
-    /// Returns how many syncs are kept after each of `days` syncs, one a day at these readings of the clock. Each removes
-    /// the history that is old, as a sync does.
+    /// Returns the numbers of syncs that are kept after each of `days` syncs, one per day at the reading `clock(day)`.
+    /// Each removes the old history, as a sync does.
     fn kept(days: i64, keep: i64, clock: impl Fn(i64) -> i64) -> Vec<usize> {
         let keep = Duration::from_micros((keep * DAY).unsigned_abs());
         let (mut ends, mut left) = (Vec::new(), Vec::new());
         for day in 0..days {
             ends.push(clock(day) * DAY);
-            // The last one that is old is the first that can still be read.
+            // The last old sync is the first one that can still be read.
             ends.drain(..old(&ends, keep).saturating_sub(1));
             left.push(ends.len());
         }
@@ -80,7 +79,7 @@ mod tests {
                 let lost = right.iter().zip(&left);
                 let lost = lost.map(|(right, left)| right.saturating_sub(*left));
                 let most = lost.max().unwrap();
-                // While it stays wrong, a tenth of the age goes early.
+                // While the clock is wrong, at most a tenth of the age is lost early.
                 assert!(
                     most <= if days == 1 { 1 } else { 9 },
                     "{wrong} {days}: {most}"
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn history_goes_after_a_pause_too() {
+    fn history_is_also_removed_after_a_pause() {
         let clock = |day: i64| if day < 100 { day } else { day + 300 };
         let left = kept(300, 90, clock);
         assert!(

@@ -1,24 +1,23 @@
-//! Mirrors: one SQLite file that holds lists as of their last sync, and what each sync has changed.
+//! Mirrors: SQLite files that contain lists as of their last sync, and the changes of each sync.
 //!
 //! ```text
 //! List -> Sync -> a mirror (one SQLite file), and a SyncReceipt
 //!                   '-> Mirror -> Rows: records as of any sync, or changes since one
 //! ```
-//!
-//! A [`Sync`] reads a whole list, compares it record by record with what the last sync saw, and commits the difference in one
-//! transaction. A record is reported as deleted only if a scan proves that it was gone. [`Mirror`] reads the file without a
-//! service; so does every tool that opens SQLite files, for which there are views with a column for each field.
+//! A [`Sync`] reads a whole list, compares each record with the last sync, and commits the difference in one
+//! transaction. A record is reported as deleted only if a scan proves that it was gone. [`Mirror`] reads the file
+//! without a service. Any other tool that opens SQLite files can read its views, which have a column for each field.
 //!
 //! | To | use |
 //! |---|---|
 //! | create or update a mirror | [`Sync::run`], or [`Sync::job`] without an async runtime |
 //! | read a list, also as of an earlier sync | [`Mirror::records`] |
-//! | see what each sync has done | [`Mirror::history`] |
+//! | list the syncs and their numbers of changes | [`Mirror::history`] |
 //! | load changes elsewhere | [`Mirror::changes`], and [`Rows::bookmark`] for the next time |
 //! | get record batches or a file | [`Rows::into_batches`], [`Rows::write`] |
 //! | check the file | [`Mirror::verify`] |
 //! | remove a list | [`forget`] |
-//! | erase single records | [`Erase::run`], later [`acknowledge`] |
+//! | erase single records | [`Erase::run`], and later [`acknowledge`] |
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

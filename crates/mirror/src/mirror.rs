@@ -1,8 +1,7 @@
 //! Reads a mirror, without a service.
-//!
-//! Each reader has its own connection and transaction, so that it sees one sync, regardless of what others commit in the
-//! meantime. It compares what it has read with the digests that the syncs have written, and returns nothing more after an
-//! error: rows that were cut short never look like an end.
+//! Each reader has its own connection and transaction, so it sees one sync regardless of later commits. It compares the
+//! rows with the digests that the syncs wrote. After an error it returns no more rows, so incomplete rows never look
+//! complete.
 
 use crate::digest::Hash;
 use crate::file::{MirrorResult, at, damaged, open};
@@ -25,7 +24,7 @@ const CHANGE_COLUMNS: &str = r#"[{"name":"_generation","type":"int64"},{"name":"
     {"name":"_key","type":"string"},{"name":"_last_seen","type":"timestamp","unit":"us","fraction":6,"empty":"null"},
     {"name":"_seen","type":"timestamp","unit":"us","fraction":6},{"name":"_changed","type":"json","empty":"null"}]"#;
 
-/// A mirror. Each read opens the file again, and does not change while a sync commits.
+/// A mirror that is open for reading. Each read opens the file again, and sees one state even while a sync commits.
 #[derive(Clone, Debug)]
 pub struct Mirror {
     path: PathBuf,
@@ -35,19 +34,19 @@ impl Mirror {
     /// Opens a mirror.
     ///
     /// # Errors
-    /// `Path` if it does not exist or is something else; `Io` if it cannot be read.
+    /// `Path` if the file does not exist or is not a mirror; `Io` if it cannot be read.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         open(&path)?;
         Ok(Mirror { path })
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the lists that the mirror has.
+    /// Returns the lists in the mirror.
     ///
     /// # Errors
     /// `Io` if the file cannot be read.
@@ -60,7 +59,7 @@ impl Mirror {
         ListName::ALL.into_iter().filter_map(has).collect()
     }
 
-    /// Returns the receipts of the syncs of a list that are kept, oldest first.
+    /// Returns the receipts of the kept syncs of a list, oldest first.
     ///
     /// # Errors
     /// `InvalidArgument` for a list that the mirror does not have; `Io`.
@@ -69,7 +68,7 @@ impl Mirror {
         Ok(history.syncs.into_iter().map(|row| row.receipt).collect())
     }
 
-    /// Returns a row for each sync of a list that is kept, oldest first.
+    /// Returns a row for each kept sync of a list, oldest first.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -101,7 +100,7 @@ impl Mirror {
         Ok(syncs.map(SyncSummary::from).collect())
     }
 
-    /// Returns the list as the last sync has read it, without the records that are missing.
+    /// Returns the list as the last sync read it, without missing records.
     ///
     /// # Errors
     /// See [`syncs`](Self::syncs).
@@ -111,8 +110,8 @@ impl Mirror {
         Ok(self.rows(connection, resource, Query::Records, sync, digest))
     }
 
-    /// Returns the list as a sync has read it. Without a sync, returns it as of the last one, with the records that are
-    /// missing without a proof that they are gone.
+    /// Returns the list as a sync read it. Without a sync, returns the list as of the last sync, including missing
+    /// records, which are not proven to be gone.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -137,8 +136,8 @@ impl Mirror {
     /// ```
     ///
     /// # Errors
-    /// See [`syncs`](Self::syncs); also `InvalidArgument` if there was no such sync, or it is no longer kept; `Mismatch` for
-    /// the bookmark of another history.
+    /// See [`syncs`](Self::syncs); also `InvalidArgument` if the sync does not exist or is no longer kept; `Mismatch`
+    /// for the bookmark of another history.
     pub fn records(&self, resource: ListName, at: Option<&SyncPoint>) -> Result<Rows> {
         let (connection, history) = self.snapshot(resource)?;
         let (query, sync, missing) = match at {
@@ -149,7 +148,7 @@ impl Mirror {
         Ok(self.rows(connection, resource, query, sync, digest))
     }
 
-    /// Returns the records that have this digest.
+    /// Creates the iterator over rows whose combined digest must be `digest`.
     fn rows(
         &self,
         connection: Connection,
@@ -172,8 +171,8 @@ impl Mirror {
         }
     }
 
-    /// Returns the changes after a sync, oldest first; after sync 0, all. Note [`Rows::bookmark`] with what you load: the
-    /// changes after it are the next ones.
+    /// Returns the changes after a sync, oldest first. After sync 0, these are all changes. Store [`Rows::bookmark`]
+    /// with the rows that you load, and pass it the next time.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -201,8 +200,8 @@ impl Mirror {
     /// ```
     ///
     /// # Errors
-    /// See [`syncs`](Self::syncs); also `Mismatch` if the sync is of another history, changes after it are no longer kept, or
-    /// its number alone may be that of another sync as well: then the list is to be loaded again.
+    /// See [`syncs`](Self::syncs); also `Mismatch` if the sync is of another history, if changes after it are no longer
+    /// kept, or if its number alone is ambiguous. Load the whole list again in these cases.
     pub fn changes(&self, resource: ListName, since: &SyncPoint) -> Result<Rows> {
         let (connection, history) = self.snapshot(resource)?;
         let since = history.since(since)?;
@@ -217,12 +216,12 @@ impl Mirror {
         })
     }
 
-    /// Returns the number of a sync after which all changes are kept.
+    /// Returns the number of a sync, if all changes after it are kept.
     pub(crate) fn number_of(&self, resource: ListName, at: &SyncPoint) -> Result<i64> {
         self.snapshot(resource)?.1.since(at)
     }
 
-    /// Opens the file in its present state, and reads the history of a list.
+    /// Opens the file in its current state, and reads the history of a list.
     fn snapshot(&self, resource: ListName) -> Result<(Connection, History)> {
         let connection = open(&self.path)?;
         let list = resource.name();
@@ -246,7 +245,7 @@ impl Mirror {
     }
 }
 
-/// The error for a list that a mirror does not have.
+/// Returns the error for a list that a mirror does not have.
 pub(crate) fn lacks_list(path: &Path, resource: ListName) -> Error {
     let path = path.display();
     Error::invalid(format!(
@@ -254,12 +253,12 @@ pub(crate) fn lacks_list(path: &Path, resource: ListName) -> Error {
     ))
 }
 
-/// The kinds of rows that a mirror is asked for.
+/// The kinds of rows in a mirror.
 #[derive(Clone, Copy, PartialEq)]
 enum Query {
-    /// Records as a sync has read them.
+    /// Records as a sync read them.
     Records,
-    /// Records as of the last sync, with those that are missing.
+    /// Records as of the last sync, including missing ones.
     Current,
     /// Changes as objects.
     Changes,
@@ -267,28 +266,29 @@ enum Query {
     ChangeRows,
 }
 
-/// The records of a list, in its order and byte for byte as a sync has read them; or changes, oldest first, each as
-/// `{"generation":17,"op":"update","key":"c-1","last_seen":...,"seen":...,"changed":["email"],"record":{...}}`. `changed` has
-/// the names of the fields that an update has changed; it is null for other changes.
+/// An iterator over rows of a mirror: the records of a list in its order, byte for byte as a sync read them, or
+/// changes, oldest first, each as
+/// `{"generation":17,"op":"update","key":"c-1","last_seen":...,"seen":...,"changed":["email"],"record":{...}}`.
+/// `changed` has the names of the fields that an update changed. It is null for other changes.
 pub struct Rows {
     connection: Connection,
     path: PathBuf,
     resource: ListName,
     query: Query,
     sync: SyncRow,
-    /// The place of the last row that was read.
+    /// The position of the last row that was read.
     after: (i64, i64),
-    /// The digest of the rows that are still to come.
+    /// The combined digest of the remaining rows.
     digest: Hash,
     /// The number of rows before the page.
     earlier: u64,
-    /// True once the versions before updates were looked for.
+    /// True after the versions before updates were searched.
     has_versions: bool,
     /// Rows that were read; `None` after the last one, and after an error.
     page: Option<IntoIter<RawRecord>>,
 }
 
-/// Without the rows that were read.
+/// Omits the rows, which may be confidential.
 impl std::fmt::Debug for Rows {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
@@ -301,12 +301,12 @@ impl std::fmt::Debug for Rows {
 }
 
 impl Rows {
-    /// The receipt of the sync as of which the records are, or up to which the changes go.
+    /// Returns the receipt of the sync whose records these are, or of the last sync whose changes are included.
     pub fn sync(&self) -> &SyncReceipt {
         &self.sync.receipt
     }
 
-    /// The bookmark of this sync. Note it with the rows, even if there are none.
+    /// Returns the bookmark of this sync. Store it with the rows, even if there are none.
     pub fn bookmark(&self) -> &str {
         &self.sync.receipt.bookmark
     }
@@ -325,11 +325,11 @@ impl Rows {
         Ok(batches.with_metadata("talentdata.bookmark", bookmark))
     }
 
-    /// Writes the rows as an export of the list writes them. Returns the receipt of the sync with what was written, by
-    /// which you can verify the file, and with the differences of the rows from their columns.
+    /// Writes the rows as an export of the list writes them. Returns the receipt of the sync, with the facts about the
+    /// written file for its verification, and with the differences between the rows and their columns.
     ///
     /// # Errors
-    /// `Io`, naming the file; `InvalidArgument` for a schema of another list; `Schema` as for batches
+    /// `Io` with the path; `InvalidArgument` for a schema of another list; `Schema` as for batches
     /// ([`into_batches`](Self::into_batches)).
     pub fn write(
         mut self,
@@ -374,7 +374,7 @@ impl Rows {
             if is_json { known.into_json() } else { known }
         };
         if self.query == Query::Changes {
-            // Changes have only some records of the list, so a field that is missing from all of them is no news.
+            // Changes contain only some records of the list, so a field that all of them lack is not reported.
             let given = table.schema.take();
             let mut known = given.map_or_else(mirrored, Arc::unwrap_or_clone);
             let own: Vec<Column> = serde_json::from_str(CHANGE_COLUMNS).unwrap_or_default();
@@ -390,7 +390,7 @@ impl Rows {
         table
     }
 
-    /// Reads a page, or finds the end.
+    /// Reads the next page, or detects the end.
     fn fill(&mut self) -> MirrorResult<()> {
         let list = self.resource.name();
         let mut found = self.read_page()?;
@@ -403,7 +403,7 @@ impl Rows {
         self.after = found.last.unwrap_or(self.after);
         self.digest ^= found.digest;
         if found.texts.is_empty() && self.digest != 0 {
-            let what = format!("the rows of {list} are not those that its syncs have written");
+            let what = format!("the rows of {list} differ from what its syncs wrote");
             return Err(damaged(what).into());
         }
         let page = RawRecord::parse_page(&found.texts, self.earlier);
@@ -416,7 +416,7 @@ impl Rows {
     /// Reads the rows after the last one that was read.
     fn read_page(&self) -> MirrorResult<FoundRows> {
         let is_change = matches!(self.query, Query::Changes | Query::ChangeRows);
-        // Each row has its place in two numbers, its digest, and its text.
+        // Each row consists of two numbers for its position, its digest, and its text.
         let mut statement = self.connection.prepare_cached(if is_change {
             sql!("changes")
         } else {
@@ -443,13 +443,13 @@ impl Rows {
     }
 }
 
-/// A page of rows as the file has them.
+/// A page of rows from the file.
 #[derive(Default)]
 struct FoundRows {
     texts: Vec<String>,
-    /// The digest of all of them.
+    /// The combined digest of the rows.
     digest: Hash,
-    /// The place of the last one.
+    /// The position of the last row.
     last: Option<(i64, i64)>,
     /// True if the version before an update was not found.
     lacks_versions: bool,

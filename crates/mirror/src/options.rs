@@ -34,24 +34,24 @@ pub struct Sync {
     pub scan: ScanOptions,
     /// True to scan again at once if records are missing from a list that changed during the scan.
     pub confirm: bool,
-    /// The treatment of fields for which the mirror does not have columns, and of values that do not fit theirs. The
-    /// first sync of a list decides the columns, and never fails for them.
+    /// The treatment of fields without a column in the mirror, and of values that do not fit their column. The first
+    /// sync of a list decides the columns, and never fails because of them.
     pub on_new: NewFieldPolicy,
     /// The limit of deletes. If a sync finds more, it deletes nothing.
     pub max_deletes: MaxDeletes,
-    /// True to accept another address of the service than that of the mirror, which has this one from then on. The client
-    /// ID has to be the same.
+    /// True to accept an address of the service that differs from the mirror's. The mirror stores the new address. The
+    /// client ID must be the same.
     pub same_service: bool,
-    /// The age from which on changes and earlier versions are removed; `None` keeps all.
+    /// The age at which changes and earlier versions are removed; `None` keeps all.
     pub keep: Option<Duration>,
-    /// The age of a proven delete from which on the record is erased, with all its versions and changes; `None` leaves them to
-    /// `keep`.
+    /// The age of a proven delete at which the record is erased, with all its versions and changes; with `None`, only
+    /// `keep` applies.
     pub keep_deleted: Option<Duration>,
-    /// True to commit nothing. The receipt is that of a sync that would have been committed.
+    /// True to commit nothing. The receipt describes the sync that would have been committed.
     pub dry_run: bool,
 }
 
-/// Reads an age such as `90d`, `12h`, `30m` or `45s`.
+/// Reads an age, for example `90d`, `12h`, `30m` or `45s`.
 ///
 /// # Errors
 /// `InvalidArgument`.
@@ -137,18 +137,18 @@ impl Sync {
     /// Checks the options, before anything is sent or written.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the setting.
+    /// `InvalidArgument`, which names the setting.
     pub fn check(&self) -> Result<()> {
         if self.scan.limit.is_some() || self.scan.resume.is_some() {
-            let message = "limit, resume: a sync reads the whole list; leave them out";
+            let message = "limit, resume: a sync reads the whole list; omit these options";
             return Err(Error::invalid(message));
         }
         if self.scan.unproven.is_some() {
-            let message = "unproven: a sync keeps all records that came, and its receipt says whether completeness is proven; leave it out";
+            let message = "unproven: a sync keeps all received records, and its receipt says whether completeness is proven; omit this option";
             return Err(Error::invalid(message));
         }
         if self.dry_run && self.confirm {
-            let message = "dry_run, confirm: a scan confirms what a sync has committed, and a dry run commits nothing; leave one of them out";
+            let message = "dry_run, confirm: a second scan confirms a committed sync, and a dry run commits nothing; omit one of them";
             return Err(Error::invalid(message));
         }
         self.scan.check(self.resource.shape())

@@ -1,18 +1,18 @@
-//! Positions of records in their list, far apart, so that an insert hardly ever moves another record.
+//! Positions of records in their list. They are far apart, so that an insert rarely moves other records. See
+//! "order-maintenance list".
 
-/// The distance between neighbours that were inserted side by side at an end of the list; two billion more have room
-/// beyond.
+/// The distance between neighbours that are inserted at an end of the list. Two billion records have room there.
 const GAP: i64 = 1 << 32;
-/// The divisor of the room between two records: inserted ones take this part of it, at its end. So a list that grows at
-/// one place, for example one with the newest first after a pinned record, uses up the room there slowly.
+/// The divisor of the room between two records. Inserted records take this part of the room, at its end. So a list that
+/// grows at one place, for example newest first after a pinned record, uses up the room slowly.
 const INSERT_DIVISOR: i64 = 4;
 /// The step between positions that leaves room for later inserts.
 const AMPLE_STEP: i64 = GAP / 64;
 /// The position of a record that does not have one yet.
 pub(crate) const UNPLACED: i64 = i64::MIN;
 
-/// Assigns positions to the records without one, and to as few others as possible, so that all increase. Returns the
-/// indexes of those that got one.
+/// Assigns positions to the records without one, and to as few others as possible, so that all positions increase.
+/// Returns the indexes of the records that got a position.
 pub(crate) fn assign_positions(order: &mut [i64]) -> Vec<usize> {
     keep_longest_increasing(order);
     let (mut given, mut at, mut start) = (Vec::new(), 0, None);
@@ -21,7 +21,7 @@ pub(crate) fn assign_positions(order: &mut [i64]) -> Vec<usize> {
         let count = |index: usize| (index - at + 1) as i64;
         let step = |index: usize| start.map_or(GAP, |start| (order[index] - start) / count(index));
         let mut next = placed(at);
-        // Where there is no room, the records behind get new positions too, until there is plenty.
+        // If there is no room, the records after it also get new positions, until there is ample room.
         if next.is_some_and(|index| index > at && step(index) == 0) {
             while let Some(index) = next.filter(|index| step(*index) < AMPLE_STEP) {
                 next = placed(index + 1);
@@ -40,9 +40,10 @@ pub(crate) fn assign_positions(order: &mut [i64]) -> Vec<usize> {
     given
 }
 
-/// Removes the position from all records but those of the longest run whose positions increase.
+/// Removes the positions of all records that are not in the longest increasing subsequence.
 fn keep_longest_increasing(order: &mut [i64]) {
-    // For each length, the smallest end of a run; for each record, the length of the longest run that it ends.
+    // `ends` has the smallest last position for each length of a subsequence. `lengths` has, for each record, the
+    // length of the longest subsequence that ends with it.
     let mut ends: Vec<i64> = Vec::new();
     let mut length = |position: &i64| {
         let shorter = ends.partition_point(|end| end < position);
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_increase_wherever_records_are_inserted_and_few_others_change() {
+    fn positions_increase_after_inserts_and_few_others_change() {
         let mut random = fastrand::Rng::with_seed(7);
         for round in 0..40 {
             let (mut list, mut moved) = (Vec::new(), 0);
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn one_record_that_moves_is_all_that_changes() {
+    fn only_the_moved_record_gets_another_position() {
         for (order, moved) in [
             ([0, 1, 2, 3], vec![]),
             ([0, 5, 1, 2], vec![1]),

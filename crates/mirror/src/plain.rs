@@ -1,16 +1,15 @@
 //! The text of a record for views, if SQLite's JSON functions do not read the record's own text correctly.
-//!
-//! They take the first of two members of one name. Before 3.45 they find a name only as it is spelled. They cut a
-//! string at U+0000, make bytes that are no text of half of a surrogate pair, in 3.26 of a whole one as well, and round
-//! integers beyond 64 bits.
+//! These functions take the first of two members with the same name. Before 3.45 they find a name only in the notation
+//! of the record. They cut a string at U+0000, and round integers beyond 64 bits. They turn half of a surrogate pair
+//! into invalid bytes, and in 3.26 a whole pair as well.
 
 use std::borrow::Cow;
 use talentdata_core::internal::json;
 
-/// The replacement of characters that no path can spell.
-const MARK: char = '\u{f8ff}';
+/// The character that replaces characters without a notation in a path.
+const REPLACEMENT: char = '\u{f8ff}';
 
-/// Returns the path by which views find a field in the text that they read of a record.
+/// Returns the path of a field in the text of a record that views read.
 pub(crate) fn path(name: &str) -> String {
     format!("$.\"{}\"", spelled(name))
 }
@@ -44,18 +43,18 @@ pub(crate) fn plain(text: &str) -> Option<String> {
 
 /// Returns a name without characters that JSON escapes. No two names are spelled alike.
 fn spelled(name: &str) -> Cow<'_, str> {
-    // Hardly any name has other letters, and most of the time is spent on these.
+    // This fast path covers almost all names.
     if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return name.into();
     }
-    let is_special = |letter: char| letter < ' ' || ['"', '\\', MARK].contains(&letter);
+    let is_special = |letter: char| letter < ' ' || ['"', '\\', REPLACEMENT].contains(&letter);
     if !name.is_empty() && !name.contains(is_special) {
         return name.into();
     }
-    let mut spelled = MARK.to_string();
+    let mut spelled = REPLACEMENT.to_string();
     for letter in name.chars() {
         if is_special(letter) {
-            spelled += &format!("{MARK}{:x}{MARK}", u32::from(letter));
+            spelled += &format!("{REPLACEMENT}{:x}{REPLACEMENT}", u32::from(letter));
         } else {
             spelled.push(letter);
         }

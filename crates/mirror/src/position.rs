@@ -1,4 +1,4 @@
-//! Points in the history of a list (a bookmark, the number of a sync or a time), and the syncs that they mean.
+//! Points in the history of a list (a bookmark, the number of a sync or a time), and the syncs that they denote.
 
 use crate::bookmark::Bookmark;
 use crate::options::age;
@@ -10,14 +10,13 @@ use talentdata_core::internal::utc;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, Result};
 
-/// The error for a copy that the changes in this mirror cannot bring up to date.
+/// Returns the error for a copy that the changes in this mirror cannot bring up to date.
 fn reload(why: String) -> Error {
     Error::new(ErrorKind::Mismatch, format!("{why} {RELOAD}"))
 }
 
 /// The advice to load a copy again.
-const RELOAD: &str = "load the list as of its last sync in place of what was loaded before, note that sync's bookmark, and \
-     continue with the changes after it";
+const RELOAD: &str = "load the list as of its last sync instead of the earlier data, store the bookmark of that sync, and continue with the changes after it";
 
 /// A sync of a list, by its bookmark, its number, or a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,22 +25,23 @@ pub enum SyncPoint {
     Sync(u64),
     /// The bookmark of the sync.
     Bookmark(Bookmark),
-    /// The last sync that had ended by this time: a text in UTC to the microsecond, for example `2026-11-20T06:00:00.000000Z`.
+    /// The last sync that ended by this time, in UTC to the microsecond, for example `2026-11-20T06:00:00.000000Z`.
     Time(String),
 }
 
 impl FromStr for SyncPoint {
     type Err = Error;
 
-    /// Reads a bookmark, the number of a sync, or a time: as in RFC 3339, a date, the word `yesterday`, or an age such as
-    /// `1d`, `12h` or `30m`. A date and `yesterday` are the beginning of that day. A time without an offset is in UTC.
+    /// Reads a bookmark, the number of a sync, or a time. A time is in the format of RFC 3339, a date, the word
+    /// `yesterday`, or an age, for example `1d`, `12h` or `30m`. A date and `yesterday` mean the beginning of that day.
+    /// A time without an offset is in UTC.
     fn from_str(text: &str) -> Result<Self> {
         SyncPoint::at(text, SystemTime::now())
     }
 }
 
 impl SyncPoint {
-    /// Reads a point, as of a time.
+    /// Reads a point. An age is relative to `now`.
     fn at(text: &str, now: SystemTime) -> Result<Self> {
         if let Ok(number) = text.parse() {
             return Ok(SyncPoint::Sync(number));
@@ -60,7 +60,7 @@ impl SyncPoint {
     }
 }
 
-/// Returns the time that a text stands for.
+/// Reads a time.
 fn moment(text: &str, now: SystemTime) -> Option<DateTime<Utc>> {
     if let Ok(time) = DateTime::parse_from_rfc3339(text) {
         return Some(time.into());
@@ -81,13 +81,13 @@ fn moment(text: &str, now: SystemTime) -> Option<DateTime<Utc>> {
     time.map(|time| time.and_utc())
 }
 
-/// The history of a list as far as a mirror has it.
+/// The kept history of a list in a mirror.
 pub(crate) struct History {
     pub(crate) list: ListName,
-    /// The syncs that are kept, oldest first.
+    /// The kept syncs, oldest first.
     pub(crate) syncs: Vec<SyncRow>,
     pub(crate) last: SyncRow,
-    /// The last sync whose number no other sync of a copy has; `None` if that holds for all.
+    /// The last sync that a copy of the mirror has, too; `None` if the file was never copied or replaced.
     pub(crate) fork: Option<i64>,
 }
 
@@ -101,12 +101,12 @@ impl History {
         self.syncs.iter().find(|row| row.number() == number)
     }
 
-    /// Returns the first sync of the list since it was begun, or forgotten and begun again.
+    /// Returns the first sync of the list, or the first one after the list was forgotten.
     fn begun(&self) -> i64 {
         self.syncs.first().map_or(1, |row| row.begun)
     }
 
-    /// Returns the number of the sync after which changes are asked for.
+    /// Returns the number of the sync after which changes are requested.
     ///
     /// # Errors
     /// `Mismatch` if the sync is of another history, or not all changes after it are kept; `InvalidArgument` if there is no
@@ -127,14 +127,14 @@ impl History {
         Ok(since)
     }
 
-    /// Checks the number of a sync, which must not be that of another sync as well.
+    /// Checks the number of a sync. In a copy, or in a file that replaced another one, any number is ambiguous: it may have
+    /// been stored while another file was there.
     fn plain(&self, number: i64) -> Result<i64> {
         let (list, last) = (self.list, self.last.number());
         let begun = self.begun();
         if number > last || number < 0 {
             return Err(Error::invalid(format!(
-                "since: there is no sync {number} of {list} yet, the last one is sync {last}; give the bookmark that was \
-                 noted, or 0 for all changes, and if the mirror was restored from an earlier copy, {RELOAD}"
+                "since: there is no sync {number} of {list} yet, the last one is sync {last}; give the bookmark that you stored, or 0 for all changes, and if the mirror was restored from an earlier copy, {RELOAD}"
             )));
         }
         if number < begun {
@@ -142,21 +142,20 @@ impl History {
                 "since: sync {number} was before {list} was forgotten and synced again, from sync {begun} on;"
             )));
         }
-        if self.fork.is_some_and(|fork| number > fork) {
+        if self.fork.is_some() {
             return Err(reload(format!(
-                "since: the number {number} alone may be that of two syncs of {list}, because the mirror is a copy or was \
-                 restored from one; give the bookmark of the sync in place of its number, or"
+                "since: two syncs of {list} may have the number {number}, because the mirror is a copy or was restored from one; give the bookmark of the sync instead of its number, or"
             )));
         }
         Ok(number)
     }
 
-    /// Returns the number of the last sync that had ended by a time, as had all before it.
+    /// Returns the number of the last sync that ended by a time, with all earlier syncs ended by then as well.
     fn timed(&self, time: &str) -> Result<i64> {
         let (list, syncs) = (self.list, &self.syncs);
         let before = syncs.iter().take_while(|row| *row.receipt.ended <= *time);
         let before = before.last().map_or(0, SyncRow::number);
-        // A time that was noted from a sync is of this one, even if the clock has gone back since.
+        // The exact end time of a sync denotes that sync, even if the clock was set back later.
         if let Some(same) = syncs.iter().find(|row| row.receipt.ended == *time) {
             return Ok(before.min(same.number()));
         }
@@ -164,32 +163,28 @@ impl History {
         let is_forgotten = before == 0 && self.begun() > 1;
         if is_left || is_forgotten {
             return Err(reload(format!(
-                "since: what had changed in {list} by {time} is not in this mirror, which was restored from an earlier copy or \
-                 begun again since then;"
+                "since: the changes of {list} by {time} are not in this mirror, which was restored from an earlier copy or created again after that time;"
             )));
         }
         Ok(before)
     }
 
-    /// Checks a bookmark, which must be of this history, and returns the number of its sync. A bookmark of a sync that
-    /// is no longer kept passes, because nothing is known of it.
+    /// Checks that a bookmark is of this history, and returns the number of its sync. A bookmark of a sync that is no
+    /// longer kept passes, because it cannot be checked.
     fn marked(&self, name: &str, bookmark: &Bookmark) -> Result<i64> {
         let (list, number) = (self.list, bookmark.number.cast_signed());
         let known = &self.last.bookmark;
         let why = if bookmark.mirror != known.mirror {
-            "is of another mirror; read the mirror that it was noted from, or".to_owned()
+            "is of another mirror; read the mirror that it came from, or".to_owned()
         } else if bookmark.epoch != known.epoch && number < self.begun() {
-            format!(
-                "was noted before {list} was forgotten and synced again, or is of another list;"
-            )
+            format!("is from before {list} was forgotten and synced again, or is of another list;")
         } else if bookmark.epoch != known.epoch {
             format!(
-                "is of another list than {list}, or of {list} as it was begun elsewhere: the mirror was restored from an earlier \
-                 copy, or is one;"
+                "is not of {list} in this mirror: it is of another list, or the mirror is a copy or was restored from one;"
             )
         } else if bookmark.number > known.number {
             format!(
-                "is of a later sync than {}, the last one of {list}: the mirror was restored from an earlier copy, or is one;",
+                "is of a later sync than {}, the last one of {list}: the mirror is a copy or was restored from an earlier copy;",
                 known.number
             )
         } else if self
@@ -206,10 +201,10 @@ impl History {
         Err(reload(format!("{name}: the bookmark {bookmark} {why}")))
     }
 
-    /// Returns the sync as of which the list is asked for.
+    /// Returns the sync as of which the list is requested.
     ///
     /// # Errors
-    /// `InvalidArgument` if it does not exist, or the time may be that of several syncs; `Mismatch` if it is of another
+    /// `InvalidArgument` if the sync does not exist, or if the time is ambiguous; `Mismatch` if the sync is of another
     /// history.
     pub(crate) fn as_of(&self, at: &SyncPoint) -> Result<&SyncRow> {
         let found = match at {
@@ -223,15 +218,15 @@ impl History {
             let is_new = matches!(at, SyncPoint::Sync(number) if *number > last.receipt.generation);
             Error::invalid(if is_new {
                 let last = about(last);
-                format!("as_of: there is no such sync of {list} yet; the last one is {last}, and without as_of you get the list as of now")
+                format!("as_of: there is no such sync of {list} yet; the last one is {last}; without as_of you get the current list")
             } else {
                 let first = about(self.syncs.first().unwrap_or(last));
-                format!("as_of: {list} as of then is not kept; the earliest state that can be read is that of {first}")
+                format!("as_of: {list} is not kept for that time; the earliest state that can be read is that of {first}")
             })
         })
     }
 
-    /// Returns the last sync that had ended by a time, or the one that ended at that time.
+    /// Returns the last sync that ended by a time, or the one that ended at exactly that time.
     fn by_time(&self, time: &str) -> Result<Option<&SyncRow>> {
         let mut same = self.syncs.iter().filter(|row| row.receipt.ended == time);
         if let (Some(row), None) = (same.next(), same.next()) {
@@ -247,8 +242,7 @@ impl History {
         if from != to {
             let list = self.list;
             return Err(Error::invalid(format!(
-                "as_of: the clock was set back between syncs of {list}, and the time may be that of any from sync {} to {}; \
-                 give the bookmark or the number of one",
+                "as_of: the clock was set back between syncs of {list}, so the time may mean any sync from {} to {}; give the bookmark or the number of one",
                 from.unwrap_or(1),
                 to.unwrap_or(1)
             )));
@@ -278,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_a_number_a_bookmark_or_a_time_with_its_offset() {
+    fn a_point_is_a_number_a_bookmark_or_a_time_with_its_offset() {
         for (text, time) in [
             ("2026-11-20T06:00:00Z", "2026-11-20T06:00:00.000000Z"),
             ("2026-11-20t06:00:00.5z", "2026-11-20T06:00:00.500000Z"),

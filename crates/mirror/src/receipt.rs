@@ -59,39 +59,39 @@ impl FromStr for MaxDeletes {
     }
 }
 
-/// The numbers of changes of each kind that a sync has found.
+/// The numbers of changes of each kind that a sync found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ChangeCounts {
-    /// Records that were not there.
+    /// New records.
     pub insert: u64,
     /// Records with other values than before.
     pub update: u64,
     /// Records that are proven to be gone.
     pub delete: u64,
-    /// Records that were not delivered, without a proof that they are gone.
+    /// Records that were not delivered, but are not proven to be gone.
     pub missing: u64,
-    /// Records that were missing, and are there again.
+    /// Records that were missing and are in the list again.
     pub reappeared: u64,
-    /// Records that were erased, in place of a scan or because their delete was older than `keep_deleted`.
+    /// Records that were erased, by an erasure or because their delete was older than `keep_deleted`.
     pub erased: u64,
 }
 
-/// Deletes that were not reported, because they are more than the limit.
+/// Deletes that were not reported because they exceed the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Withheld {
-    /// The records that would have been deleted.
+    /// The number of records that would have been deleted.
     pub deletes: u64,
-    /// The records that the mirror had before.
+    /// The number of records that the mirror had before.
     pub records: u64,
 }
 
-/// History that a sync has removed because of its age.
+/// The numbers of items that a sync removed because of their age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Removed {
     /// The syncs that can no longer be read.
     pub syncs: u64,
-    /// The changes that were reported up to the first sync that can still be read.
+    /// The changes up to the first sync that can still be read.
     pub changes: u64,
     /// The earlier versions of records.
     pub versions: u64,
@@ -106,40 +106,39 @@ pub struct Removed {
 pub struct SyncReceipt {
     /// The number of the sync, counted from 1 for each list.
     pub generation: u64,
-    /// The bookmark of the sync, to ask for the changes after it. It names only this sync of this mirror, even if a
+    /// The bookmark of the sync, for requesting the changes after it. It identifies this sync of this mirror, even if a
     /// copy of the file continues with other syncs of the same numbers.
     #[serde(default)]
     pub bookmark: String,
-    /// The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine.
+    /// The start of the scan by the clock of this machine: a time in UTC, in the format of RFC 3339.
     #[schemars(extend("format" = "date-time"))]
     pub started: String,
-    /// The end of the scan.
+    /// The end of the scan, in the same format.
     #[schemars(extend("format" = "date-time"))]
     pub ended: String,
-    /// The changes since the sync before.
+    /// The changes since the previous sync.
     pub changes: ChangeCounts,
-    /// The number of records that the mirror keeps although they were not delivered, because nothing proves that they
-    /// are gone.
+    /// The number of records that were not delivered but are not proven to be gone. The mirror keeps them.
     pub missing: u64,
-    /// The deletes that were withheld; null if none were.
+    /// The withheld deletes; null if there are none.
     #[serde(default)]
     pub withheld: Option<Withheld>,
-    /// The history that was older than `keep` or `keep_deleted` and was removed; null if none was.
+    /// The removed history, which was older than `keep` or `keep_deleted`; null if there is none.
     #[serde(default)]
     pub removed: Option<Removed>,
-    /// The number of records of this sync that were erased since. The list as of this sync lacks them.
+    /// The number of records of this sync that were erased later. The list as of this sync lacks them.
     #[serde(default)]
     pub erased_since: u64,
     /// The number of delivered records that were not stored, because they were erased and are kept out.
     #[serde(default)]
     pub kept_out: u64,
-    /// True for a dry run, which has committed nothing. Then there is no bookmark.
+    /// True for a dry run, which commits nothing and has no bookmark.
     #[serde(default)]
     pub dry_run: bool,
-    /// The sync right before, whose missing records this one has confirmed or found again; null if there was no need.
+    /// The previous sync, whose missing records this sync confirmed or found again; null if that was not necessary.
     #[serde(default)]
     pub confirms: Option<Box<SyncReceipt>>,
-    /// The reason for which the mirror may lack changes, in words; null if all is proven.
+    /// The reason why the mirror may lack changes, in words; null if everything is proven.
     #[serde(default)]
     pub shortfall: Option<String>,
     /// The receipt of the scan.
@@ -147,7 +146,7 @@ pub struct SyncReceipt {
 }
 
 impl SyncReceipt {
-    /// Returns the reason for which the mirror may lack changes.
+    /// Returns the reason why the mirror may lack changes; `None` if everything is proven.
     pub(crate) fn why(&self) -> Option<String> {
         let what = match self.withheld {
             Some(Withheld { deletes, records }) => format!(
@@ -163,7 +162,7 @@ impl SyncReceipt {
         };
         let (number, missing) = (self.generation, self.missing);
         Some(format!(
-            "{what}; sync {number} deleted nothing, and the mirror keeps what is missing (records: {missing})"
+            "{what}; sync {number} deleted nothing, and the mirror keeps the missing records ({missing})"
         ))
     }
 
@@ -178,7 +177,7 @@ impl SyncReceipt {
         }
     }
 
-    /// Returns whether another scan may decide the outcome of the missing records, which this one alone could not.
+    /// Returns whether another scan may prove that the missing records are gone.
     pub(crate) fn is_to_be_confirmed(&self) -> bool {
         self.scan.basis == Some(Basis::Joined) && self.missing > 0 && self.withheld.is_none()
     }
@@ -188,18 +187,18 @@ impl SyncReceipt {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct RowsReceipt {
-    /// The number of the sync as of which the records are, or up to which the changes go.
+    /// The number of the sync whose records were written, or of the last sync whose changes were written.
     pub generation: u64,
-    /// The bookmark of this sync. Note it with what was written: the changes after it are the next ones to load.
+    /// The bookmark of this sync. Store it with the file: the changes after it are the next ones to load.
     pub bookmark: String,
-    /// The number of records of this sync that were erased since, and were not written.
+    /// The number of records of this sync that were erased later and therefore not written.
     pub erased_since: u64,
-    /// The receipt of the scan of this sync, with what was written.
+    /// The receipt of the scan of this sync, with the facts about the written file.
     #[serde(flatten)]
     pub export: Receipt,
 }
 
-/// The row of a sync in the file, which has most of it as JSON.
+/// The row of a sync in the file, where most fields are stored as JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SyncRow {
     pub(crate) receipt: SyncReceipt,
@@ -212,10 +211,10 @@ pub(crate) struct SyncRow {
     #[serde(rename = "of")]
     pub(crate) source: ListSource,
     pub(crate) columns: TableSchema,
-    /// The random id of the sync, which its row has next to the JSON.
+    /// The random id of the sync, which is stored next to the JSON.
     #[serde(skip)]
     pub(crate) id: String,
-    /// The first sync of the list since it was begun, or forgotten and begun again.
+    /// The first sync of the list, or the first one after the list was forgotten.
     #[serde(default = "first")]
     pub(crate) begun: i64,
     #[serde(skip)]
@@ -226,13 +225,13 @@ fn first() -> i64 {
     1
 }
 
-/// The origin of a list. The file has its fields as an array.
+/// The origin of a list, which is stored as an array.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(into = "[String; 2]")]
 pub(crate) struct ListSource {
     /// The service and the client.
     pub(crate) service: String,
-    /// The parameters with which the list is read, as JSON.
+    /// The parameters of the list, as JSON.
     pub(crate) parameters: String,
 }
 
@@ -243,7 +242,7 @@ impl From<ListSource> for [String; 2] {
 }
 
 impl SyncRow {
-    /// The number of the sync.
+    /// Returns the number of the sync.
     pub(crate) fn number(&self) -> i64 {
         self.receipt.generation.cast_signed()
     }
@@ -274,10 +273,10 @@ impl SyncRow {
         first.map_or(0, Self::number)
     }
 
-    /// Returns the syncs of a list that are kept, oldest first.
+    /// Returns the kept syncs of a list, oldest first.
     ///
     /// # Errors
-    /// An error for a damaged file, if the row of a sync was changed or is lacking.
+    /// An error for a damaged file, if the row of a sync was changed or is missing.
     pub(crate) fn all(connection: &Connection, list: &str) -> MirrorResult<Vec<Self>> {
         let mut statement = connection.prepare(sql!("syncs"))?;
         let (mut rows, mut all) = (statement.query(&[(":list", list)])?, Vec::<Self>::new());
@@ -306,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_than_a_fifth_and_more_than_two_are_withheld() {
+    fn deletes_of_more_than_a_fifth_and_more_than_two_are_withheld() {
         let allows = |max: &str, deletes, records| match max {
             "" => MaxDeletes::default().allows(deletes, records),
             max => max.parse::<MaxDeletes>().unwrap().allows(deletes, records),

@@ -29,7 +29,7 @@ pub(crate) fn bind(statement: &mut Statement<'_>, values: &Values<'_>) -> Result
     Ok(())
 }
 
-/// Runs the statements of a script, and returns the number of rows that each has changed.
+/// Runs the statements of a script, and returns the number of rows that each changed.
 pub(crate) fn run(connection: &Connection, script: &str, values: &Values<'_>) -> Result<Vec<u64>> {
     let (mut statements, mut changed) = (Batch::new(connection, script), Vec::new());
     while let Some(mut statement) = statements.next()? {
@@ -39,7 +39,7 @@ pub(crate) fn run(connection: &Connection, script: &str, values: &Values<'_>) ->
     Ok(changed)
 }
 
-/// Returns the statements of a script, each in one line and without comments.
+/// Returns the statements of a script, each on one line and without comments.
 pub(crate) fn one_line_each(script: &str) -> Vec<String> {
     let lines = script.lines().filter_map(|line| line.split("--").next());
     let lines: Vec<&str> = lines

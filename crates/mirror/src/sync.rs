@@ -1,4 +1,4 @@
-//! Reads a list and commits what has changed since the last sync.
+//! Reads a list and commits the changes since the last sync.
 
 use crate::commit::Staging;
 use crate::file::{Claim, at};
@@ -10,7 +10,7 @@ use talentdata_core::scan::Receipt;
 use talentdata_core::{Client, Result};
 
 impl Sync {
-    /// Creates a job for callers without an async runtime. Each run of it is a sync of its own. Nothing is sent or
+    /// Creates a job for callers without an async runtime. Each run of the job is a separate sync. Nothing is sent or
     /// written yet.
     ///
     /// ```
@@ -27,7 +27,7 @@ impl Sync {
     ///
     /// let job = Sync::new(ListName::Contacts, directory.path().join("talent.db")).job(&client)?;
     /// assert_eq!(job.run()?.generation, 1);
-    /// // Nothing has changed in the meantime.
+    /// // Nothing changed in the meantime.
     /// assert_eq!(job.run()?.changes.insert, 0);
     /// # Ok(())
     /// # }
@@ -49,12 +49,12 @@ impl Sync {
         })
     }
 
-    /// Reads the list to its end and commits what has changed, or stops when `stop` completes.
+    /// Reads the list to its end and commits the changes, or stops when `stop` completes.
     ///
     /// `progress` is called after each page. Until the commit, and after any error, the mirror is not modified.
-    /// Dropping the future is like killing the process, and harmless. A sync whose scan is not proven complete is
-    /// committed, too: its receipt says so ([`SyncReceipt::shortfall`]), and it deletes nothing. The file has a thread
-    /// of its own, which finishes a commit that has begun.
+    /// Dropping the future is like killing the process, and harmless. A sync whose scan is not proven complete is also
+    /// committed: its receipt says so ([`SyncReceipt::shortfall`]), and it deletes nothing. A separate thread writes to
+    /// the file, and finishes a commit that was begun.
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -76,10 +76,10 @@ impl Sync {
     /// ```
     ///
     /// # Errors
-    /// The errors of a scan; `Busy` if another sync is writing to the mirror; `Path` if the file is something else;
-    /// `StorageFull` or `Io` with the path; `Mismatch` if the mirror is of another service or client, or the list was read
-    /// with other parameters;
-    /// `Schema` for a new field or another type, if the options say so; `Cancelled` if stopped.
+    /// The errors of a scan; `Busy` if another sync is writing to the mirror; `Path` if the file is not a mirror;
+    /// `StorageFull` or `Io` with the path; `Mismatch` if the mirror belongs to another service or client, or if the
+    /// list was read with other parameters; `Schema` for a new field or another type, if the options say so;
+    /// `Cancelled` if stopped.
     pub async fn run(
         &self,
         client: &Client,

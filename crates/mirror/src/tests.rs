@@ -1,4 +1,4 @@
-//! Syncs without a service: scans are made up, and what the mirror says of them is compared with what happened.
+//! Syncs without a service. The scans are simulated, and the contents of the mirror are compared with them.
 
 mod damage;
 mod drift;
@@ -31,7 +31,7 @@ use talentdata_core::{Arguments, Client, Config, ErrorKind, RawRecord, Result};
 
 const CONTACTS: ListName = ListName::Contacts;
 
-/// A change as a line has it.
+/// A change, as a line of JSON Lines has it.
 #[derive(Deserialize)]
 struct Change {
     op: String,
@@ -44,7 +44,7 @@ type Proof = Option<Basis>;
 const COUNTED: Proof = Some(Basis::Counted);
 const JOINED: Proof = Some(Basis::Joined);
 
-/// A mirror, and how the next sync is run.
+/// A mirror, and the options of the next sync.
 struct Trial {
     _directory: tempfile::TempDir,
     path: PathBuf,
@@ -98,7 +98,7 @@ impl Trial {
         shown.collect::<Vec<_>>().join(", ")
     }
 
-    /// The one value that a query gives.
+    /// Returns the single value of a query.
     fn ask<T: rusqlite::types::FromSql>(&self, sql: &str) -> T {
         let connection = rusqlite::Connection::open(&self.path).unwrap();
         connection.query_row(sql, [], |row| row.get(0)).unwrap()
@@ -108,7 +108,7 @@ impl Trial {
         let claim = Claim::acquire(&self.path)?;
         let run = || {
             let mut staging = Staging::begin(&claim, &self.sync, &config("c"))?;
-            // No power is cut here, and thousands of syncs would wait for the disk.
+            // No test here cuts the power, and thousands of syncs would wait for the disk.
             (staging.connection).execute_batch("PRAGMA synchronous = OFF")?;
             staging.take(&records(late), &[])?;
             for page in texts.chunks(7) {
@@ -120,7 +120,7 @@ impl Trial {
         run().map_err(at(&self.path))
     }
 
-    /// The texts of a list as a sync has read it.
+    /// Returns the records of the list as a sync read it.
     fn as_of(&self, sync: u64) -> Vec<String> {
         let at = SyncPoint::Sync(sync);
         texts(self.mirror().records(CONTACTS, Some(&at)).unwrap())
@@ -168,7 +168,7 @@ fn texts(records: impl Iterator<Item = Result<RawRecord>>) -> Vec<String> {
         .collect()
 }
 
-/// The record of this number, in this version.
+/// Returns the record with this number, in this version.
 fn contact(id: u64, version: u64) -> String {
     format!("{{\"id\":\"c-{id}\",\"firstName\":\"A{version}\",\"score\":{version}}}")
 }
@@ -182,7 +182,7 @@ fn ops(changes: &[(String, String)], op: &str) -> Vec<String> {
     of.map(|(_, key)| key.clone()).collect()
 }
 
-/// Applies changes to a copy of the list; returns what was deleted.
+/// Applies changes to a copy of the list, and returns the keys of the deleted records.
 fn apply(copy: &mut BTreeMap<String, String>, changes: crate::Rows) -> Vec<String> {
     let mut deleted = Vec::new();
     for change in changes {
@@ -201,10 +201,10 @@ fn apply(copy: &mut BTreeMap<String, String>, changes: crate::Rows) -> Vec<Strin
     deleted
 }
 
-/// The mirror of a test that runs in a process of its own, as the child of another.
+/// The environment variable with the path of the mirror, for a test that runs in a child process.
 const PATH: &str = "TALENTDATA_TEST_MIRROR";
 
-/// A test of this program as a process of its own, with a mirror at this path.
+/// Returns the command that runs a test in a child process, with a mirror at this path.
 fn program(test: &str, path: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", &format!("tests::{test}")]);
@@ -212,7 +212,7 @@ fn program(test: &str, path: &Path) -> Command {
     command
 }
 
-/// The number of rounds of a simulation; `TALENTDATA_ROUNDS` asks for more.
+/// Returns the number of rounds of a simulation, which `TALENTDATA_ROUNDS` can increase.
 fn rounds(usual: u64) -> u64 {
     let given = std::env::var("TALENTDATA_ROUNDS");
     given.map_or(usual, |rounds| rounds.parse().unwrap())

@@ -1,4 +1,4 @@
-//! Checks the whole of a mirror: the structure of the file, and the digests of everything that is kept in it.
+//! Checks a whole mirror: the structure of the file, and the digests of all its contents.
 
 use crate::commit::{changes_digest, missing};
 use crate::digest::Hash;
@@ -6,7 +6,7 @@ use crate::file::{MirrorResult, at, damaged, open};
 use crate::mirror::Mirror;
 use crate::receipt::SyncRow;
 use crate::sql::sql;
-use crate::tables::{self, VERSION, version};
+use crate::tables::{self, TABLES_VERSION, version};
 use crate::views;
 use rusqlite::{Connection, ErrorCode, ffi, named_params};
 use serde::Serialize;
@@ -18,9 +18,9 @@ use talentdata_core::{Error, ErrorKind, Result};
 /// The result of a check of a mirror.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MirrorVerification {
-    /// True if all that is kept is what the syncs have written.
+    /// True if the file contains exactly what the syncs wrote.
     pub matches: bool,
-    /// The differences, in words; empty if there is none.
+    /// The differences, in words; empty if there are none.
     pub differences: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ impl MirrorVerification {
     /// Returns an error unless the mirror is intact.
     ///
     /// # Errors
-    /// `Mismatch`, which names the file and what is wrong.
+    /// `Mismatch`, which names the file and the differences.
     pub fn to_result(&self, path: &Path) -> Result<()> {
         if self.matches {
             return Ok(());
@@ -39,7 +39,7 @@ impl MirrorVerification {
 }
 
 impl Mirror {
-    /// Reads the whole file, and compares it with the digests that the syncs have written.
+    /// Reads the whole file, and compares it with the digests that the syncs wrote.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -62,7 +62,8 @@ impl Mirror {
     /// ```
     ///
     /// # Errors
-    /// `Path` if the file cannot be opened or is no mirror; `Io` if it cannot be read. Damage is a difference, not an error.
+    /// `Path` if the file cannot be opened or is not a mirror; `Io` if it cannot be read. Damage is a difference, not
+    /// an error.
     pub fn verify(&self) -> Result<MirrorVerification> {
         let (connection, mut differences) = (open(self.path())?, Vec::new());
         if let Err(fault) = check(&connection, &mut differences) {
@@ -81,11 +82,11 @@ impl Mirror {
     }
 }
 
-/// Returns whether a line of `PRAGMA integrity_check` is about a page that the system does not read.
+/// Returns whether a line of `PRAGMA integrity_check` reports a page that cannot be read.
 fn is_unreadable(line: &str) -> bool {
     let code = line.rsplit_once("unable to get the page. error code=");
     let code = code.and_then(|(_, code)| code.parse::<i32>().ok());
-    // The rest of it is the reason.
+    // The higher bits are the reason.
     code.is_some_and(|code| code & 0xff == ffi::SQLITE_IOERR)
 }
 
@@ -102,11 +103,11 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
     }
     found.extend(texts(sql!("verify"))?);
     // The next sync defines the tables and views of an earlier version again.
-    let is_current = version(connection)? == VERSION;
+    let is_current = version(connection)? == TABLES_VERSION;
     let mut definitions = Vec::new();
     if is_current {
         definitions = tables::definitions();
-        let shown = "SELECT 'a record is something else in views' FROM record WHERE plain IS NOT plain(text)";
+        let shown = "SELECT 'a record has a wrong text for views' FROM record WHERE plain IS NOT plain(text)";
         found.extend(texts(shown)?);
     }
     for list in ListName::ALL.map(ListName::name) {
@@ -133,7 +134,7 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
             changes ^= if number > kept { sync.changes } else { 0 };
         }
         if changes != 0 {
-            found.push(format!("{list}: what was reported was changed"));
+            found.push(format!("{list}: the reported changes were changed"));
         }
         if missing(connection, list)?.1 != last.missing {
             found.push(format!("{list}: the missing records were changed"));
@@ -141,7 +142,7 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
     }
     let defined = texts("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
     definitions.retain(|sql| !defined.contains(sql));
-    let lacks = |sql| format!("it lacks what was defined by {sql:?}");
+    let lacks = |sql| format!("this definition is missing: {sql:?}");
     found.extend(definitions.into_iter().map(lacks));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Views with a column for each field, so that any program that opens SQLite files shows tables of records and of
+//! Views with a column for each field. With them, any program that opens SQLite files shows tables of records and of
 //! changes.
 
 use crate::plain;
@@ -8,12 +8,12 @@ use std::collections::HashSet;
 use talentdata_columns::arrow::TableSchema;
 
 const DROP: &str = r#"DROP VIEW IF EXISTS "{records}"; DROP VIEW IF EXISTS "{changes}""#;
-/// A field as a column of both views. DuckDB has no `likely`, so it leaves an attached view to SQLite; its own `json_extract`
-/// takes a null for the text `null`, and keeps the quotes of strings.
+/// A field as a column of both views. DuckDB has no `likely`, so SQLite evaluates the view when DuckDB attaches the
+/// file. DuckDB's own `json_extract` would return the text `null` for a null, and keep the quotes of strings.
 const FIELD: &str =
     r#", likely(json_extract(ifnull(record.plain, record.text), '{path}')) AS "{column}""#;
 
-/// Returns the definitions of the views of a list, as a file stores them.
+/// Returns the definitions of the views of a list, as they are stored in a file.
 pub(crate) fn definitions(list: &str, columns: &TableSchema) -> Vec<String> {
     let (fields, [records, changes]) = (fields(columns), names(list));
     let texts = [
@@ -26,7 +26,7 @@ pub(crate) fn definitions(list: &str, columns: &TableSchema) -> Vec<String> {
     views.map(|view| fill(&view, &texts)).collect()
 }
 
-/// Defines the views of a list, in the place of those that it has.
+/// Defines the views of a list, and replaces existing ones.
 pub(crate) fn define(
     connection: &Connection,
     list: &str,

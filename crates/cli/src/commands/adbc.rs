@@ -1,4 +1,4 @@
-//! `adbc install`: a manifest through which managers of ADBC drivers find the driver by the name `talentdata`.
+//! `adbc install`: writes a manifest with which ADBC driver managers find the driver by the name `talentdata`.
 
 use crate::output::{self, Ending};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub(crate) struct AdbcArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum AdbcVerb {
-    /// Write the manifest talentdata.toml, through which programs find the driver by the name talentdata
+    /// Write the manifest talentdata.toml, with which programs find the driver by the name talentdata
     Install(InstallArgs),
 }
 
@@ -28,8 +28,8 @@ struct InstallArgs {
     /// For all users, in /etc/adbc/drivers
     #[arg(long, conflicts_with = "user")]
     system: bool,
-    /// The library with the driver; by default the Python package that runs this command, or libtalentdata.so beside this
-    /// program or in ../lib
+    /// The library with the driver; by default the Python package that runs this command, or libtalentdata.so next to
+    /// this program or in ../lib
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
 }
@@ -42,8 +42,8 @@ pub(crate) fn run(args: &AdbcArgs) -> Result<(), Ending> {
             Error::new(ErrorKind::Path, format!("{}: {error}", given.display()))
         })?,
         None => loaded().or_else(beside_program).ok_or_else(|| {
-            let message = "there is no library with the driver beside this program; name it with --library FILE, or run this \
-                           command of the Python package";
+            let message = "no library with the driver was found next to this program; name it with --library FILE, \
+                           or run this command of the Python package";
             Error::new(ErrorKind::Path, message)
         })?,
     };
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &AdbcArgs) -> Result<(), Ending> {
     output::data(&format!("{}\n", path.display()))
 }
 
-/// Returns the library in this process that has the driver: the native module of the Python package.
+/// Returns the library with the driver in this process, which is the native module of the Python package.
 fn loaded() -> Option<PathBuf> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let paths = maps
@@ -72,7 +72,7 @@ fn loaded() -> Option<PathBuf> {
     paths.into_iter().find(is_ours).map(PathBuf::from)
 }
 
-/// Returns the shared C library of the installation that has this program.
+/// Returns the shared C library of this program's installation.
 fn beside_program() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let directory = program.parent()?;
@@ -83,14 +83,14 @@ fn beside_program() -> Option<PathBuf> {
         .find_map(|library| std::fs::canonicalize(library).ok())
 }
 
-/// Returns the directory in which a user's drivers are found.
+/// Returns the directory for the drivers of a user.
 fn user_directory() -> Result<PathBuf, Error> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let configuration = variable("XDG_CONFIG_HOME").map(PathBuf::from);
     let home = || variable("HOME").map(|home| Path::new(&home).join(".config"));
     let directory = configuration.or_else(home).ok_or_else(|| {
         Error::config(
-            "neither XDG_CONFIG_HOME nor HOME is set; they say where a user's drivers are",
+            "neither XDG_CONFIG_HOME nor HOME is set, so the directory for drivers is unknown; set one of them",
         )
     })?;
     Ok(directory.join("adbc/drivers"))
@@ -103,7 +103,7 @@ fn manifest(library: &Path) -> String {
         "aarch64" => "arm64",
         other => other,
     };
-    // A string of JSON is one of TOML.
+    // A JSON string is also a valid TOML string.
     let library = serde_json::Value::from(library.to_string_lossy()).to_string();
     format!(
         "manifest_version = 1\nname = \"talentdata\"\nversion = \"{}\"\npublisher = \"talentdata\"\n\

@@ -1,4 +1,4 @@
-//! `budget`: the clients that share the request budget.
+//! `budget`: shows the clients that share the request budget.
 
 use crate::common::Common;
 use crate::output::{self, Ending};
@@ -12,24 +12,24 @@ use talentdata_core::{Builder, Config};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-Looks at the budget of the base URL and of the company (if it is not set, of the client ID) in the settings. It sends
-nothing and takes no part, so it may be run at any time. A process that was killed is shown for ten seconds.
+Shows the budget of the base URL and of the company (or the client ID, if no company is set) in the settings. It sends
+no request and uses no budget, so you can run it at any time. A killed process is still shown for ten seconds.
 
-With --watch, it looks once a second until Ctrl-C: a terminal shows one picture that is replaced, a file or a pipe gets a
-line for each look.
+With --watch, it looks once a second until Ctrl-C. On a terminal the table is updated in place. A file or a pipe gets a
+line each time.
 
 Examples:
   talentdata budget
   talentdata budget --json
   talentdata budget --watch";
 
-/// The time between two looks.
+/// The time between two updates.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// The most members in a picture, so that it fits a screen.
+/// The maximum number of members in a picture, so that it fits a screen.
 const PICTURED: usize = 20;
-/// Makes a terminal show another screen.
+/// The escape sequence that switches a terminal to its alternate screen.
 const OPEN_SCREEN: &str = "\x1b[?1049h";
-/// Makes a terminal show the screen before it, as it was.
+/// The escape sequence that restores the previous screen of a terminal.
 const CLOSE_SCREEN: &str = "\x1b[?1049l";
 
 /// The form of the output.
@@ -39,7 +39,7 @@ pub(crate) struct BudgetArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Look again every second, until Ctrl-C
+    /// Update every second, until Ctrl-C
     #[arg(long)]
     watch: bool,
 }
@@ -59,7 +59,7 @@ pub(crate) async fn run(args: &BudgetArgs, common: &Common) -> Result<(), Ending
     }
 }
 
-/// Looks once a second until a signal comes. The last picture stays on the terminal.
+/// Shows the state every second until a signal arrives. The last picture stays on the terminal.
 async fn watch(config: &Config, is_json: bool) -> Result<(), Ending> {
     let signals = Signals::take()?;
     if is_json || !std::io::stdout().is_terminal() {
@@ -78,10 +78,10 @@ async fn watch(config: &Config, is_json: bool) -> Result<(), Ending> {
     ended
 }
 
-/// Passes the state of the budget on, every second.
+/// Calls `each` with the state of the budget every second.
 ///
 /// # Errors
-/// `Stopped` after a signal; the first error of a look or of the output.
+/// `Stopped` after a signal; the first error of reading the state or of the output.
 async fn look_again(
     config: &Config,
     signals: &Signals,
@@ -95,13 +95,13 @@ async fn look_again(
     }
 }
 
-/// Returns a text that replaces what a terminal shows.
+/// Returns the escape sequences that replace the contents of a terminal by a text.
 fn picture(text: &str) -> String {
-    // Each line removes the rest of the one that was there, and the last one all below.
+    // Each line clears the rest of the old line, and the last one clears everything below.
     format!("\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\n"))
 }
 
-/// Returns the state in one line.
+/// Returns the state as one line.
 fn budget_line(state: &BudgetState, is_json: bool) -> Result<String, Ending> {
     if is_json {
         let text = serde_json::to_string(state).map_err(output::unwritable)?;
@@ -141,7 +141,7 @@ fn budget_text(state: &BudgetState, most: usize) -> String {
             "PROGRAM           HOST              WAITS FOR    PROCESS  LAST MINUTE  LAST SEEN\n";
     }
     for member in state.members.iter().take(most) {
-        // The names of programs and hosts may be anything.
+        // Names of programs and hosts may contain control characters.
         text += &format!(
             "{:<16}  {:<16}  {:<10}  {:>8}  {:>11}  {:>5.1} s ago\n",
             member.name.escape_debug().to_string(),
@@ -169,7 +169,7 @@ mod tests {
     use talentdata_core::types::MemberStats;
 
     #[test]
-    fn the_members_of_a_budget_are_rows_and_their_names_harmless() {
+    fn members_of_a_budget_are_rows_with_escaped_names() {
         let member = |host: Option<&str>| MemberStats {
             process: 4711,
             name: "python3".to_owned(),

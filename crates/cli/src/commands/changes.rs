@@ -1,4 +1,4 @@
-//! `changes`: the changes that syncs into a mirror have found.
+//! `changes`: writes the changes that syncs recorded in a mirror.
 
 use crate::common::Common;
 use crate::lists::{OutputPlace, Selection, dashed, one_of, selected, selection};
@@ -15,13 +15,14 @@ use talentdata_mirror::{Mirror, SyncPoint};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-Each change has the sync that found it (generation), op (insert, update, delete, missing, reappeared or erased), the
-record's key, when it was last seen and when the change was seen, for update the names of the fields that differ
-(changed), and the record: for delete and missing the last one known, for erased none. To keep a copy, write the record for
-insert, update and reappeared, remove it for delete and erased, and do nothing for missing. Doing so twice does no harm.
-The last line on standard error has the bookmark of the last sync, also where nothing has
-changed. The receipt has it too. Note it with the copy, and give it the next time. If the command ends with 36, load the
-list again, as the message says. Several lists are written into a directory, a file for each.
+Each change has the number of its sync (generation), op (insert, update, delete, missing, reappeared or erased), the
+record's key, the times when the record was last seen and when the change was seen, the names of the fields that an
+update changed (changed), and the record. For delete and missing it is the last known one, and erased has none.
+To keep a copy, write the record for insert, update and reappeared, remove it for delete and erased, and do nothing for
+missing. Applying changes twice does no harm.
+The last line on standard error has the bookmark of the last sync, even if nothing changed. The receipt has it, too.
+Store it with the copy, and pass it the next time. If the command ends with 36, load the list again, as the message says.
+Several lists are written into a directory, with a file for each.
 
 Examples:
   talentdata changes contacts --from mirror.db --receipt receipt.json --out changes.csv
@@ -41,24 +42,24 @@ pub(crate) struct ChangesArgs {
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
-    /// Write only changes after this [default: all]: the bookmark that you noted the last time, a time, a date, yesterday,
-    /// an age such as 1d, or the number of a sync in a mirror that was never copied or restored. Days begin in UTC. For
-    /// several lists, repeat --since LIST=BOOKMARK
+    /// Write only changes after this [default: all]: the bookmark that you stored the last time, a time, a date,
+    /// yesterday, an age such as 1d, or the number of a sync in a mirror that was never copied or restored. Days are in
+    /// UTC. For several lists, repeat --since LIST=BOOKMARK
     #[arg(long, value_name = "BOOKMARK|TIME|AGE|N", value_parser = Since::read)]
     since: Vec<Since>,
-    /// Output format; by default that of the file name extension, else jsonl
+    /// Output format; by default the file name extension decides, and without one jsonl
     #[arg(long, value_parser = one_of(Format::ALL))]
     format: Option<Format>,
     /// The file to write, or the directory when there are several lists; - is standard output
     #[arg(long, value_name = "PATH", default_value = "-")]
     out: PathBuf,
-    /// Write the receipt of the last sync of each list to this file as a JSON array: with its bookmark, what was
-    /// written, how that differed from its columns, and the error that it ended with
+    /// Write the receipts to this file as a JSON array. The receipt of each list has the bookmark of its last sync,
+    /// the facts about the written file, the differences from its columns, and the error if it failed
     #[arg(long, value_name = "PATH")]
     receipt: Option<PathBuf>,
 }
 
-/// The sync after which changes are written: of a list, or of all lists that are not named.
+/// The sync after which changes of a list are written. Without a list, it applies to all lists that are not named.
 #[derive(Clone, Debug)]
 struct Since {
     list: Option<ListName>,

@@ -1,9 +1,9 @@
-//! `completions`: a script that completes commands in a shell.
+//! `completions`: prints a script that completes commands in a shell.
 
 use crate::output::{self, Ending};
 use clap_complete::Shell;
 
-/// The shell to complete commands in.
+/// The shell for the script.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  talentdata completions bash > ~/.local/share/bash-completion/completions/talentdata"

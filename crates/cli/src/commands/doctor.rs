@@ -1,4 +1,4 @@
-//! `doctor`: what a client with these settings can reach, and the way out where a step fails.
+//! `doctor`: checks what a client with these settings can reach, and suggests a solution for each failed check.
 
 use crate::common::Common;
 use crate::connect;
@@ -8,8 +8,8 @@ use talentdata_core::types::{CheckStatus, Diagnosis};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-Sends at most five requests, and shows no secret. The exit code is 0 if no check has failed, otherwise
-that of the first failure.
+Sends at most five requests, and shows no secret. The exit code is 0 if no check failed, and otherwise the code of the
+first failure.
 
 Examples:
   talentdata doctor
@@ -25,7 +25,7 @@ pub(crate) struct DoctorArgs {
 }
 
 pub(crate) async fn run(args: &DoctorArgs, common: &Common) -> Result<(), Ending> {
-    // The embedded service ends with this.
+    // The embedded service runs until `_sandbox` is dropped.
     let (builder, _sandbox) = connect::settings_of(common)?;
     let diagnosis = builder.diagnose().await;
     if args.json {

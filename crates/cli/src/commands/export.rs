@@ -1,4 +1,4 @@
-//! `export`: whole lists into files or standard output, read in parallel through one client.
+//! `export`: writes whole lists to files or standard output. The lists are read in parallel through one client.
 
 use crate::common::Common;
 use crate::connect::{of_lists, with_client};
@@ -7,7 +7,7 @@ use crate::options;
 use crate::output::Ending;
 use crate::receipts;
 use crate::rows::{Reading, write_all};
-use crate::work::{Run, WAYS_OUT, Work};
+use crate::work::{ListWork, Run, WAYS_OUT};
 use std::path::{Path, PathBuf};
 use talentdata_columns::export::{Export, Format};
 use talentdata_columns::internal::check_kept;
@@ -18,7 +18,7 @@ use talentdata_mirror::{Mirror, SyncPoint};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-One list is written to PATH. For several lists, and for all, PATH is a directory with a file for each, such as
+One list is written to PATH. For several lists, and for all, PATH is a directory with a file for each, for example
 contacts.jsonl. The lists are read in parallel and share one request budget.
 
 Examples:
@@ -28,21 +28,21 @@ Examples:
   talentdata export contacts --out - | head
   talentdata export contacts --from mirror.db --as-of 2026-11-20T06:00:00Z --out contacts.parquet";
 
-/// The lists to export, and where to.
+/// The lists to export, and the output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExportArgs {
     /// The file to write, or the directory when there are several lists; - is standard output
     #[arg(long, value_name = "PATH")]
     out: PathBuf,
-    /// Output format; by default that of the file name extension, else jsonl
+    /// Output format; by default the file name extension decides, and without one jsonl
     #[arg(long, value_parser = one_of(Format::ALL))]
     format: Option<Format>,
-    /// Read the list from this mirror, and not from the service
+    /// Read the lists from this mirror instead of the service
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// As which sync has read it: its bookmark or number, or a time by which it had ended, such as 2026-11-20T06:00:00Z,
-    /// 2026-11-20, yesterday or 1d; by default as of now
+    /// Export the list as of this sync [default: latest]: its bookmark or number, or a time by which it ended, for
+    /// example 2026-11-20T06:00:00Z, 2026-11-20, yesterday or 1d
     #[arg(long, value_name = "TIME|AGE|BOOKMARK|N", requires = "from")]
     as_of: Option<SyncPoint>,
     #[command(flatten)]
@@ -77,7 +77,7 @@ pub(crate) async fn run(args: &ExportArgs, common: &Common) -> Result<(), Ending
     with_client(common, operations, async |client| {
         check_kept(&exports, Some(client.config()), &WAYS_OUT)?;
         args.prepare(&exports, &place)?;
-        let exports: Vec<Work> = exports.into_iter().map(Work::Export).collect();
+        let exports: Vec<ListWork> = exports.into_iter().map(ListWork::Export).collect();
         run.run_all(client, &exports).await
     })
     .await
@@ -87,7 +87,7 @@ impl ExportArgs {
     /// Returns an export for each list.
     fn exports(&self, common: &Common, place: &OutputPlace<'_>) -> Result<Vec<Export>, Error> {
         if common.matches.contains_id("schema") && !place.is_one {
-            let message = "--schema: a schema is of one list; export the lists one by one";
+            let message = "--schema: a schema belongs to one list; export the lists one by one";
             return Err(Error::invalid(message));
         }
         let options = options::read(&common.matches, JobKind::Export)?;

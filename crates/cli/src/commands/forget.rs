@@ -12,11 +12,11 @@ use talentdata_mirror::{Erase, SyncPoint, acknowledge, forget};
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
 Without --record and --records-from, the whole list is removed. With them, all versions and changes of these records are
-erased, and everything else stays. When the command ends with 0, no byte of what was removed is left in the mirror, its log
-and its lock file. If it is interrupted, the next forget or sync of the mirror finishes it.
+erased, and everything else stays. If the exit code is 0, no byte of the removed data remains in the mirror, its log or its
+lock file. If the command is interrupted, the next forget or sync of the mirror completes it.
 
-Copies of the list learn of erased records by the changes erased, which have their keys. Once all copies have applied them,
---acknowledged removes them. Files that were exported before, and backups, are not reached.
+For each erased record there is a change erased with its key, so that copies of the list can follow. After all copies have
+applied these changes, remove them with --acknowledged. Earlier exported files and backups are not changed.
 
 Examples:
   talentdata forget contacts --from mirror.db
@@ -37,17 +37,17 @@ pub(crate) struct ForgetArgs {
     /// Erase only the record with this id; repeat it for several. If no record has one of the ids, none is erased
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     record: Vec<String>,
-    /// Erase only the records whose ids this file has, one a line; - is standard input
+    /// Erase only the records with the ids in this file, one per line; - is standard input
     #[arg(long, value_name = "FILE")]
     records_from: Option<PathBuf>,
-    /// Keep no change erased, whose key may be personal itself. Copies of the list then learn nothing of the erasure
+    /// Do not keep a change erased, whose key may be personal data. Copies of the list then cannot follow the erasure
     #[arg(long)]
     unannounced: bool,
-    /// Do not store these records again, even if the service still has them: a keyed digest of each id is kept
+    /// Do not store these records again, even if the service still lists them; a keyed digest of each id is kept
     #[arg(long)]
     keep_out: bool,
-    /// Remove the changes erased up to this sync, because every copy of the list has applied them: its bookmark, a time,
-    /// or its number
+    /// Remove the changes erased up to this sync, after every copy of the list applied them: its bookmark, a time, or
+    /// its number
     #[arg(long, value_name = "BOOKMARK|TIME|N", conflicts_with_all = ["record", "records_from", "unannounced", "keep_out"])]
     acknowledged: Option<String>,
 }
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ForgetArgs) -> Result<(), Ending> {
             read(path, file, &mut records)?;
         }
         None if records.is_empty() && (args.unannounced || args.keep_out) => {
-            let message = "--unannounced, --keep-out: are for single records; give --record or --records-from";
+            let message = "--unannounced and --keep-out apply to single records; give --record or --records-from";
             return Err(Error::invalid(message).into());
         }
         None if records.is_empty() => return Ok(forget(from, list)?),
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &ForgetArgs) -> Result<(), Ending> {
     Ok(())
 }
 
-/// Adds the ids that a file has, one a line. White space around them and empty lines are left out.
+/// Adds the ids in a file, one per line. Skips empty lines and white space around ids.
 fn read(path: &Path, file: impl Read, records: &mut Vec<String>) -> Result<(), Error> {
     for line in BufReader::new(file).lines() {
         let line = line.map_err(|error| unreadable(path, &error))?;

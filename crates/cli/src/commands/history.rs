@@ -1,4 +1,4 @@
-//! `history`: what each sync into a mirror has done.
+//! `history`: shows the syncs into a mirror and their numbers of changes.
 
 use crate::lists::resource;
 use crate::output::{self, Ending};
@@ -11,9 +11,9 @@ use talentdata_mirror::{Mirror, SyncSummary};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-Shows the syncs that the mirror keeps, oldest first. MISSING counts the records that the mirror kept although they were
-not delivered, WITHHELD the deletes that were not believed. On a terminal, the last column draws the changes: + inserts,
-~ updates, - deletes. The first sync inserts the whole list, so it has no bar.
+Shows the kept syncs, oldest first. MISSING is the number of records that were not delivered, but not proven to be gone.
+WITHHELD is the number of deletes beyond the limit. On a terminal, the last column shows the changes as a bar: + inserts,
+~ updates, - deletes. The first sync inserts the whole list and has no bar.
 
 Examples:
   talentdata history contacts --from mirror.db
@@ -32,7 +32,7 @@ pub(crate) struct HistoryArgs {
     /// The file of the mirror
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
-    /// Print JSON Lines, an object for each sync
+    /// Print JSON Lines, with an object for each sync
     #[arg(long)]
     json: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<(), Ending> {
     output::data(&history_text(&history, std::io::stdout().is_terminal()))
 }
 
-/// Returns the table of syncs, with bars if they are wanted.
+/// Returns the table of syncs, with or without bars.
 fn history_text(history: &[SyncSummary], has_bars: bool) -> String {
     let head = [
         "SYNC",
@@ -131,7 +131,7 @@ fn history_text(history: &[SyncSummary], has_bars: bool) -> String {
     text
 }
 
-/// Returns whether a sync has inserted the whole list, as the first one does.
+/// Returns whether a sync inserted the whole list, as the first one does.
 fn is_first(sync: &SyncSummary) -> bool {
     sync.inserts > 0 && sync.inserts == sync.records
 }

@@ -1,4 +1,4 @@
-//! The operations of the service that are not lists: a command for each, with a flag for every parameter and field.
+//! Commands for the operations that are not lists, with a flag for every parameter and field.
 
 use crate::common::Common;
 use crate::connect::with_client;
@@ -62,7 +62,7 @@ fn grammar(operation: &'static Operation) -> Command {
             .value_name("FILE")
             .value_parser(value_parser!(PathBuf))
             .required(body.required && body.fields.is_empty())
-            .help("A file that holds the request body as JSON; - reads standard input"),
+            .help("A file with the request body as JSON; - is standard input"),
     )
 }
 
@@ -79,19 +79,19 @@ fn example(operation: &Operation) -> String {
     )
 }
 
-/// Returns whether all known values are used if none is given.
+/// Returns whether the default is all known values.
 fn has_default(one: &Parameter) -> bool {
     one.positional && !one.known_values.is_empty()
 }
 
-/// Returns the argument for a parameter, as a flag or by its place.
+/// Returns the argument for a parameter, as a flag or positional.
 fn placed(one: &'static Parameter) -> Arg {
     let more = if has_default(one) {
-        "; without any, all of these"
+        "; by default all of these"
     } else {
         ""
     };
-    // The flag is unique, while the name in the API may be that of a setting.
+    // The flag is unique, but a setting may have the same name as the parameter.
     let mut argument = argument(one, more).id(one.flag);
     if one.repeated {
         argument = argument.action(ArgAction::Append);

@@ -1,4 +1,4 @@
-//! `page`: one page of a list.
+//! `page`: prints one page of a list.
 
 use crate::common::Common;
 use crate::connect::{of_lists, with_client};
@@ -6,19 +6,19 @@ use crate::lists::{arguments, resource};
 use crate::output::{self, Ending};
 use talentdata_core::types::ListName;
 
-/// The list and the place of the page.
+/// The list, and the size and offset of the page.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The page is as the service sends it: the setting lists and the options fields, drop and hash of exports\nleave nothing out of it.\n\nExample:\n  talentdata page contacts --limit 10 --offset 200"
+    after_help = "The page is printed as the service sends it. The setting lists and the options fields, drop and hash of exports\ndo not apply.\n\nExample:\n  talentdata page contacts --limit 10 --offset 200"
 )]
 pub(crate) struct PageArgs {
     /// The list
     #[arg(value_name = "RESOURCE", value_parser = resource())]
     resource: ListName,
-    /// Records on the page; the service has a default for each list
+    /// The number of records; by default the service decides
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Records before the page
+    /// The number of records before the page
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
 }

@@ -1,4 +1,4 @@
-//! `plan`: what an export would take.
+//! `plan`: estimates the requests, time, disk and memory of an export.
 
 use crate::common::Common;
 use crate::connect::{of_lists, with_client};
@@ -8,8 +8,8 @@ use talentdata_core::Plan;
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-Reads the first page of each list. SIZE is that of the records as JSON Lines, DISK the most room that an export needs while
-it runs, and about that of a mirror. MEMORY is of each list; several that are exported at once take it together.
+Reads the first page of each list. SIZE is the size of the records as JSON Lines. DISK is the maximum that an export needs
+while it runs, and about the size of a mirror. MEMORY is for one list; add up the lists that you export at once.
 
 Examples:
   talentdata plan contacts ja-skills
@@ -71,7 +71,7 @@ fn plans_text(plans: &[Plan]) -> String {
         let name = plan.resource.replace('_', "-");
         text += &cells(&name, [plan.records, plan.pages], plan.seconds, bytes);
     }
-    // A service may claim anything.
+    // A service may claim any number of records.
     let sum = |of: fn(&Plan) -> u64| plans.iter().map(of).fold(0, u64::saturating_add);
     let numbers = [sum(|plan| plan.records), sum(|plan| plan.pages)];
     let bytes = [

@@ -1,4 +1,4 @@
-//! `resources`: the lists.
+//! `resources`: prints the names, paths and groups of the lists.
 
 use crate::lists::dashed;
 use crate::output::{self, Ending};

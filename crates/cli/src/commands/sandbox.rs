@@ -1,4 +1,4 @@
-//! `sandbox`: the embedded service as a process of its own, for trials and for tests in other languages.
+//! `sandbox`: runs the embedded service as a separate process, for trials and for tests in other languages.
 
 use crate::common::Common;
 use crate::connect::start;
@@ -20,12 +20,12 @@ With --faults, it has these endpoints, which do not count against the limit:
   GET /__requests   lists the requests received, with secrets redacted
   GET /__stats      counts requests, by path
   POST /__drift?list=LIST   changes the list at once
-  GET /__changes?list=LIST  lists every insert, update and delete since the start; skip=N leaves out
-                            the first N
+  GET /__changes?list=LIST  lists every insert, update and delete since the start; skip=N skips the
+         first N
 
-A fault rule changes the responses to the requests that it matches; of several, the first applies:
+A fault rule changes the responses to the requests that it matches. If several match, the first applies:
   {\"rules\": [{\"match\": {\"path\": \"/v1/contacts\", \"nth\": 3}, \"reply\": {\"status\": 503}}]}
-match: path (one of the service's), method, nth (only the nth match), from (the nth and all later
+match: path (of the API), method, nth (only the nth match), from (the nth and all later
 ones), accept: true (connections instead of requests).
 reply: status (the body is dropped unless one is given), headers, omit_headers, body, body_base64,
 gzip, gzip_bomb_mb, delay_ms, close_after_read, how (fin, rst or stall), cut_at, cut_at_wire,
@@ -38,11 +38,11 @@ Examples:
   talentdata sandbox --order updated --drift every=2,updates=1
   talentdata sandbox --replicas count=2,lag-percent=50 --ids none";
 
-/// The arguments that say when the sandbox ends.
+/// The arguments of the command that are not in the table of options.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SandboxArgs {
-    /// End when standard input is closed, so that nothing stays behind when the parent process ends
+    /// Exit when standard input is closed, so that the sandbox does not outlive its parent process
     #[arg(long)]
     until_stdin_closes: bool,
 }
@@ -59,7 +59,7 @@ pub(crate) async fn run(args: &SandboxArgs, common: &Common) -> Result<(), Endin
         })
     ))?;
     if args.until_stdin_closes {
-        // On a thread of the runtime, a read that never returns would delay the end.
+        // On a thread of the runtime, a blocked read would delay the end.
         let wait = || {
             let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
             std::process::exit(0);
@@ -99,10 +99,10 @@ fn flag(option: &'static SandboxOption) -> Arg {
     }
 }
 
-/// Converts milliseconds to the seconds that the table takes.
+/// Converts milliseconds to seconds, the unit of the table.
 fn milliseconds(text: &str) -> Result<String, String> {
     let number = text.parse().map(Duration::from_millis);
-    let time = number.map_err(|_| format!("{text:?} is not a whole number that fits"))?;
+    let time = number.map_err(|_| format!("{text:?} is not an integer, or too large"))?;
     Ok(time.as_secs_f64().to_string())
 }
 

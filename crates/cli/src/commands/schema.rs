@@ -1,4 +1,4 @@
-//! `schema`: the columns of a list.
+//! `schema`: prints the columns of a list.
 
 use crate::common::Common;
 use crate::connect::{of_lists, with_client};
@@ -11,8 +11,8 @@ use talentdata_mirror::internal::JobKind;
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-The columns are decided from the first 1,000 records, as an export decides them. An export that is given
-the file has the same columns whatever its own first records are.
+The columns are inferred from the first 1,000 records, as in an export. An export with this schema always has these
+columns, regardless of its own first records.
 
 Example:
   talentdata schema contacts > contacts.schema.json

@@ -1,4 +1,4 @@
-//! `sync`: updates a mirror, list after list, and reports the changes.
+//! `sync`: updates a mirror, one list after the other, and reports the changes.
 
 use crate::common::Common;
 use crate::connect::{of_lists, with_client};
@@ -6,7 +6,7 @@ use crate::lists::Lists;
 use crate::options;
 use crate::output::Ending;
 use crate::receipts;
-use crate::work::{Run, Work};
+use crate::work::{ListWork, Run};
 use std::path::PathBuf;
 use talentdata_core::Error;
 use talentdata_core::types::ListName;
@@ -14,9 +14,9 @@ use talentdata_mirror::internal::{JobKind, JobOptions};
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-A sync reads each list and compares it with the last sync. A record is reported as deleted only where that is proven;
-until then it is missing, and stays in the mirror. A sync whose list could not be read completely, or whose deletes are
-too many to be believed, deletes nothing and ends with 31.
+A sync reads each list and compares it with the last sync. A record is reported as deleted only if that is proven. Until
+then it is missing, and stays in the mirror. If a list could not be read completely, or the deletes exceed the limit, the
+sync deletes nothing and ends with 31.
 
 Examples:
   talentdata sync contacts vacancies --to mirror.db
@@ -29,7 +29,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SyncArgs {
-    /// The file of the mirror, an SQLite database; it is made where there is none
+    /// The file of the mirror, an SQLite database; it is created if it does not exist
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
     #[command(flatten)]
@@ -41,12 +41,12 @@ pub(crate) async fn run(args: &SyncArgs, common: &Common) -> Result<(), Ending> 
     let options = options::read(&common.matches, JobKind::Sync)?;
     let sync = |(list, options): (ListName, JobOptions)| {
         let sync = options.sync(list, &args.to);
-        sync.check().map(|()| Work::Sync(sync))
+        sync.check().map(|()| ListWork::Sync(sync))
     };
     let syncs = args.lists.options_of_each(&options, common, None)?;
     let lists: Vec<ListName> = syncs.iter().map(|(list, _)| *list).collect();
     let syncs = syncs.into_iter().map(sync);
-    let syncs = syncs.collect::<Result<Vec<Work>, Error>>()?;
+    let syncs = syncs.collect::<Result<Vec<ListWork>, Error>>()?;
     if let Some(path) = receipt {
         receipts::check(path, |path| receipts::is_one_file(path, &args.to))?;
     }

@@ -1,4 +1,4 @@
-//! `verify`: checks that a file is what an export has written, or that a mirror is intact.
+//! `verify`: checks that a file matches its receipt, or that a mirror is intact.
 
 use crate::output::{self, Ending};
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use talentdata_mirror::Mirror;
 
 /// The text below the help of the command.
 const EXAMPLES: &str = "\
-Compares the bytes of the file with the BLAKE3 in the receipt. Prints both as JSON, and ends with 0 if they match, with
-36 if they do not. A receipt of several lists is searched for the name of the file.
+Compares the BLAKE3 of the file with its receipt. Prints both as JSON, and ends with 0 if they match and with 36 if they
+do not. If RECEIPT contains several receipts, the one with the name of the file is used.
 
-Without a receipt FILE is a mirror: the structure of the file is checked, and the digests of all that is kept in it.
+Without a receipt, FILE is a mirror: its structure and the digests of all its contents are checked.
 
 Examples:
   talentdata export contacts --sandbox --out contacts.parquet --receipt receipt.json
@@ -21,10 +21,10 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct VerifyArgs {
-    /// The file that an export has written, or a mirror
+    /// The exported file, or a mirror
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The receipt of that export, from export --receipt; none for a mirror
+    /// The receipt of the export, from export --receipt; omit it for a mirror
     #[arg(value_name = "RECEIPT")]
     receipt: Option<PathBuf>,
 }

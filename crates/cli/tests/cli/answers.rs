@@ -100,7 +100,8 @@ fn a_page_is_printed_byte_for_byte_and_its_size_is_left_to_the_service() {
 
 #[test]
 fn a_plan_counts_the_pages_that_an_export_takes() {
-    // With 30 records a page, the overlap of one matters: 30 + 29 * 3 = 117. The end of several pages is read again.
+    // With 30 records per page, the overlap of one record matters: 30 + 29 * 3 = 117. The end of several pages is read
+    // again.
     for (size, max, pages) in [(117, 30, 6), (118, 30, 7), (30, 30, 2), (0, 30, 2)] {
         let options = Options {
             max_limit: Some(max),
@@ -174,7 +175,7 @@ fn a_file_matches_until_a_record_is_altered() {
         assert_eq!(found, (&true.into(), &count.into()));
         trial.write(&file, &trial.read(&file).replacen("\"id\"", "\"iD\"", 1));
         let ended = trial.run(&verify);
-        let said = ended.says(36, "is not what its receipt describes: its BLAKE3 is");
+        let said = ended.says(36, "does not match its receipt: its BLAKE3 is");
         assert_eq!(said.lines().count(), 1);
         let report: Value = serde_json::from_str(&ended.stdout).unwrap();
         assert_eq!(report["matches"], false);
@@ -241,7 +242,7 @@ fn a_pipe_gets_the_receipt_and_remains_a_pipe() {
     assert_eq!(receipts[0]["records"], 5);
 }
 
-/// The JSON output as docs/results.schema.json describes it. TALENTDATA_WRITE=1 writes that file.
+/// Compares the JSON schema of all results with docs/results.schema.json. TALENTDATA_WRITE=1 writes that file.
 #[test]
 fn the_published_schema_is_that_of_the_results() {
     let mut generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
@@ -256,13 +257,13 @@ fn the_published_schema_is_that_of_the_results() {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Results of talentdata: receipts (also the progress of a job), plans, outcomes of syncs and checks, budgets",
-        "description": "Receipts have this form, also for one list, in the files that the command line writes (--receipt).",
+        "description": "The form of the files that the command line writes (--receipt): an array of receipts, also for one list.",
         "type": "array",
         "items": {
             "anyOf": [scan, sync, rows],
             "required": ["error"],
             "properties": {"error": {"anyOf": [error, {"type": "null"}],
-                "description": "The error that the work on the list ended with; null while it runs, and if it ended well."}},
+                "description": "The error that ended the work on the list; null while it runs and after success."}},
         },
         "$defs": generator.take_definitions(true),
     });

@@ -1,4 +1,4 @@
-//! `doctor` and `help NAME`: what works, what does not, and where to read on.
+//! `doctor` and `help NAME`: the checks, their failures, and the help pages.
 
 use crate::support::{program, run};
 use serde_json::Value;

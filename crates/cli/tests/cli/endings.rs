@@ -24,11 +24,11 @@ fn wait_until_full(child: &mut Child, pipe: &impl AsFd) {
     });
 }
 
-/// The end of every message after which something can be continued.
+/// The end of every message after which work can be continued.
 const HINT: &str = "; to continue, run the same command with --resume; to begin again, with --restart; see talentdata help ";
 
 /// The end of such a message if the same command would be refused again.
-const HINT_WHEN_MENDED: &str = "; when that is mended, run the same command with --resume; to begin again, with --restart; see talentdata help ";
+const HINT_AFTER_FIX: &str = "; after that is fixed, run the same command with --resume; to begin again, with --restart; see talentdata help ";
 
 /// Returns the completeness, the list and the number of records in a receipt.
 fn receipt_of(receipt: &Value) -> (&str, &str, u64) {
@@ -87,7 +87,7 @@ fn a_failed_export_says_how_to_continue_and_replaces_an_older_receipt() {
         let export = format!("export --receipt r.json --out {out} {lists}");
         let ended = trial.run(&export);
         let said = ended.error(not_found, "");
-        assert!(said.contains(HINT_WHEN_MENDED), "{ended:?}");
+        assert!(said.contains(HINT_AFTER_FIX), "{ended:?}");
         assert!(trial.read("one") == whole);
         let mut receipts = trial.json("r.json");
         if lists != "contacts" {
@@ -98,7 +98,7 @@ fn a_failed_export_says_how_to_continue_and_replaces_an_older_receipt() {
         let (completeness, resource, records) = receipt_of(&receipt);
         assert_eq!((completeness, resource), ("unfinished", "contacts"));
         assert!(records > 100, "{receipt}");
-        // Damaged work stays until the first page of the new export has come.
+        // Damaged work stays until the first page of the new export arrives.
         if lists == "contacts" {
             let ids = trial.path("one.part/ids");
             let kept = fs::read(&ids).unwrap();
@@ -347,7 +347,7 @@ fn a_reader_that_goes_away_is_not_an_error() {
         "{line}"
     );
     let pages = trial.sandbox.stats().requests;
-    assert!(pages < 10_000, "it did not read on to the end: {pages}");
+    assert!(pages < 10_000, "it read on to the end: {pages}");
     let closed = || std::io::pipe().unwrap().1;
     let rest = "resources|version|permissions|page contacts|plan contacts|completions bash|sandbox|--help|--version";
     for words in rest.split('|') {

@@ -1,5 +1,5 @@
-//! The memory that tables of wide, deep and long records take: hardly more for many records than for few; and a system
-//! that grants too little of it.
+//! The memory that tables of wide, deep and long records take, which hardly grows with the number of records, and a
+//! system with too little memory.
 
 use super::support::{Ended, program, run, stub};
 use std::process::Command;
@@ -30,7 +30,7 @@ fn peak(base_url: &str, format: &str) -> usize {
         .unwrap();
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
-    // The value never falls, and the last look is milliseconds before the end.
+    // The value never falls, and the last sample is milliseconds before the end.
     while child.try_wait().unwrap().is_none() {
         let status = std::fs::read_to_string(&status).unwrap_or_default();
         let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -79,7 +79,7 @@ fn exports_stay_in_bounds() {
     assert!(most > 0 && most <= 64 + 6 * 16 + 30, "{most} MiB");
 }
 
-/// From too little for the program to start up to enough, in MiB. The stacks of threads are most of what it takes.
+/// The limits go from too little to start the program up to enough, in MiB. Thread stacks take most of the memory.
 #[test]
 fn with_too_little_memory_for_threads_it_ends_with_a_message_and_no_panic() {
     let (mut named, mut done) = (0, 0);

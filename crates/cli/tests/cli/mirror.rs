@@ -32,7 +32,7 @@ fn a_mirror_reports_changes_and_earlier_states() {
     let receipts = trial.json("r.json");
     assert_eq!(receipts[0]["generation"], 1);
     assert_eq!(receipts[0]["changes"]["insert"], 250);
-    // The overlap of pages and their reading again at the end are no duplicates.
+    // Records in the overlap of pages, and in pages that are read again, are not duplicates.
     assert_eq!(receipts[0]["scan"]["duplicates_dropped"], 0);
     assert_eq!(receipts[1]["scan"]["completeness"], "proven");
     trial.run("export contacts --out archive.jsonl").quiet();
@@ -68,7 +68,7 @@ fn a_mirror_reports_changes_and_earlier_states() {
     assert!(trial.read("was.jsonl") == trial.read("archive.jsonl"));
     let now = alone("export contacts --out - --from m.db");
     assert_eq!(noted(&now).0.lines().count(), 248);
-    // Even if nothing has changed.
+    // The bookmark is also printed if nothing changed.
     let nothing = alone(&format!("changes contacts --from m.db --since {last}"));
     assert_eq!(noted(&nothing), ("", last));
     let history = alone("history contacts --from m.db").quiet().to_owned();
@@ -143,7 +143,7 @@ fn single_records_are_forgotten() {
         .error(2, "1 of the 2 ids|nobody|nothing was erased");
     alone(&format!("{forget} --unannounced")).error(2, "--unannounced|--record");
     trial.write("none.txt", "\n");
-    alone(&format!("{forget} --records-from none.txt")).error(2, "there is no id");
+    alone(&format!("{forget} --records-from none.txt")).error(2, "no ids were given");
     alone(&format!("{forget} --records-from absent.txt"))
         .error(code(ErrorKind::Path), "--records-from|absent.txt");
     trial.write("ids.txt", &format!("{}\r\n\n {}\n", ids[1], ids[2]));
@@ -251,7 +251,7 @@ fn ctrl_c_does_not_change_the_mirror() {
     let child = trial.start_and_wait("sync contacts --to m.db", 30);
     send(&child, Signal::INT);
     Ended::wait(child).error(130, "the mirror has no contacts yet");
-    assert!(!trial.path("m.db").exists(), "a mirror that knows no lists");
+    assert!(!trial.path("m.db").exists(), "a mirror without lists");
     trial.run("sync pools --to m.db").quiet();
     let before = fs::read(trial.path("m.db")).unwrap();
     let child = trial.start_and_wait("sync contacts --to m.db", 30);

@@ -1,4 +1,4 @@
-//! A person whose fields were dropped or hashed is in no file, log or message, whether a run has ended, failed or was killed.
+//! Dropped or hashed fields of a person are in no file, log or message, after a run succeeded, failed or was killed.
 
 use crate::support::stub::{self, api, page, serve};
 use crate::support::{Ended, code, program, run, wait_until};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use talentdata_core::ErrorKind;
 use tempfile::TempDir;
 
-/// The states of the service: it responds, it leaves the last pages open, or it sends a damaged page.
+/// The states of the service: it responds, it stalls on the last pages, or it sends a damaged page.
 const WHOLE: u64 = 0;
 const STALLED: u64 = 1;
 const DAMAGED: u64 = 2;
@@ -193,7 +193,7 @@ fn is_begun(path: &Path) -> bool {
     text.is_ok_and(|text| path.ends_with("mirror.db") || text.contains(r#""progress":{"#))
 }
 
-/// Checks that none of these forms is in any file while a job is killed, when it has failed, and when it has ended.
+/// Checks that none of these forms is in any file after a job was killed, failed or succeeded.
 fn check(policy: &str, forms: &[Vec<u8>]) {
     for (job, middle) in JOBS {
         let service = Service::start();
@@ -244,9 +244,9 @@ fn a_person_is_in_no_file_with_hashed_fields() {
     check(&format!("--hash id,{FIELDS}"), &forms(true));
 }
 
-/// Otherwise the tests above would prove nothing.
+/// Proves that the tests above can find the person.
 #[test]
-fn a_person_is_found_where_nothing_is_dropped() {
+fn a_person_is_found_if_nothing_is_dropped() {
     for (job, _) in JOBS {
         let service = Service::start();
         let ended = service.command(job).output().unwrap();
@@ -264,7 +264,7 @@ fn a_person_is_found_where_nothing_is_dropped() {
     );
 }
 
-/// Pages are joined by what the service sent, so that different people do not become one.
+/// Pages are joined by the original records, so that different people do not become one.
 #[test]
 fn records_that_differ_only_in_dropped_fields_stay_apart() {
     let record = |index| format!(r#"{{"email":"{index}@example.org"}}"#);
@@ -313,7 +313,7 @@ fn a_mirror_refuses_another_key_and_an_export_begins_again() {
 }
 
 #[test]
-fn a_profile_leaves_fields_out_and_the_command_says_so() {
+fn a_profile_drops_fields_and_the_command_says_so() {
     let service = Service::start();
     let place = service.directory.path();
     let profile = place.join("talentdata/profiles.toml");

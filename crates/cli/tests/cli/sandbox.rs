@@ -1,4 +1,4 @@
-//! The sandbox as a process of its own.
+//! The sandbox as a separate process.
 
 use crate::support::{Ended, Signal, program, run, send};
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! The facts that a script decides by: kinds of errors, receipts of failures, the last line, and the same forms for one list and many.
+//! The output that scripts depend on: kinds of errors, receipts of failures, the last line, and the same form for one
+//! list and for many.
 
 use crate::support::{Ended, Trial, code, program, run, trial};
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use talentdata_core::ErrorKind;
 use talentdata_sandbox::{Change, Options};
 
 #[test]
-fn another_process_a_full_disk_and_a_wrong_path_have_exit_codes_of_their_own() {
+fn busy_files_full_disks_and_wrong_paths_have_their_own_exit_codes() {
     let trial = trial(&[("contacts", 2_000), ("pools", 5)]);
     let lock = File::create(trial.path("m.db.lock")).unwrap();
     lock.lock().unwrap();
@@ -48,7 +49,7 @@ fn another_process_a_full_disk_and_a_wrong_path_have_exit_codes_of_their_own() {
     taken.error(code(ErrorKind::Busy), "sandbox could not be started");
 }
 
-/// The error in the receipt of each list.
+/// Returns the error in the receipt of each list.
 fn errors(trial: &Trial) -> Vec<Value> {
     let receipts = trial.json("r.json");
     let receipts = receipts.as_array().unwrap().iter();
@@ -56,7 +57,7 @@ fn errors(trial: &Trial) -> Vec<Value> {
 }
 
 #[test]
-fn the_receipt_of_a_failure_has_its_kind_code_and_reason_and_that_of_a_success_null() {
+fn the_receipt_of_a_failure_has_its_kind_code_and_reason() {
     let trial = trial(&[("contacts", 300), ("pools", 5)]);
     for work in [
         "export contacts pools --out lists",
@@ -113,7 +114,7 @@ fn an_unproven_list_has_an_error_in_its_receipt() {
 }
 
 #[test]
-fn a_success_is_told_in_one_line_for_each_list_also_off_a_terminal() {
+fn a_success_is_one_line_for_each_list_even_without_a_terminal() {
     let trial = trial(&[("contacts", 300), ("pools", 5)]);
     let one = trial.run("export contacts --out c.csv");
     assert_eq!((one.quiet(), one.summary.lines().count()), ("", 1));
@@ -135,7 +136,7 @@ fn a_success_is_told_in_one_line_for_each_list_also_off_a_terminal() {
 }
 
 #[test]
-fn a_sync_that_fails_for_one_list_says_what_the_mirror_has_of_each() {
+fn a_sync_that_fails_for_one_list_reports_the_state_of_each() {
     let trial = trial(&[("contacts", 300), ("pools", 5)]);
     let sync = "sync pools contacts --to m.db";
     trial.run(sync).quiet();
@@ -257,7 +258,7 @@ fn changes_of_several_lists_take_a_bookmark_for_each() {
         [lines("all/contacts.jsonl"), lines("all/pools.jsonl")],
         [30, 6]
     );
-    // A bookmark is of one list, and says so before it does harm.
+    // A bookmark of another list is refused before it does harm.
     let wrong = format!(
         "changes all --from m.db --out all --since {}",
         bookmark("pools")
@@ -268,7 +269,7 @@ fn changes_of_several_lists_take_a_bookmark_for_each() {
 }
 
 #[test]
-fn changes_that_cannot_be_had_are_told_from_a_typo() {
+fn unavailable_changes_are_distinguished_from_a_typo() {
     let trial = trial(&[("contacts", 30), ("pools", 5)]);
     for _ in 0..4 {
         trial.run("sync contacts --to m.db --keep 0s").quiet();
@@ -300,7 +301,7 @@ fn changes_that_cannot_be_had_are_told_from_a_typo() {
     );
 }
 
-/// A sync through another address of the sandbox.
+/// Runs a sync through another address of the sandbox.
 fn elsewhere(trial: &Trial, words: &str) -> Ended {
     let other = trial.sandbox.base_url().replace("127.0.0.1", "localhost");
     let mut command = trial.command(words);
@@ -308,7 +309,7 @@ fn elsewhere(trial: &Trial, words: &str) -> Ended {
 }
 
 #[test]
-fn a_mirror_moves_to_another_address_if_that_is_said_and_keeps_its_history() {
+fn a_mirror_moves_to_another_address_with_same_service() {
     let trial = trial(&[("contacts", 30), ("pools", 5)]);
     let sync = "sync contacts pools --to m.db --receipt r.json";
     trial.run(sync).quiet();
@@ -331,7 +332,7 @@ fn a_mirror_moves_to_another_address_if_that_is_said_and_keeps_its_history() {
     trial.sandbox.set_faults(r#"{"rules":[]}"#).unwrap();
     trial.run("sync pools --to m.db").quiet();
     elsewhere(&trial, "sync contacts --to m.db --same-service").quiet();
-    // All lists have moved, and stay so without the flag.
+    // All lists moved, and later syncs need no flag.
     elsewhere(&trial, sync).quiet();
     trial
         .run(sync)
@@ -343,7 +344,7 @@ fn a_mirror_moves_to_another_address_if_that_is_said_and_keeps_its_history() {
         "{changes:?}"
     );
     trial.run("verify m.db").json();
-    // Back again.
+    // The mirror moves back.
     trial.run("sync pools --to m.db --same-service").quiet();
     trial.run(sync).quiet();
 }

@@ -1,4 +1,4 @@
-//! Secrets: the ways in which they come in. They must never come out.
+//! The sources of secrets, and that no output contains one.
 
 use crate::sharing::PERMISSIONS;
 use crate::support::{Ended, code, program, requests, run, trial};
@@ -57,7 +57,7 @@ fn only_the_token_file_contains_a_token_and_nothing_the_secret() {
     let digits = runs.find(|digits| digits.len() >= 48).unwrap();
     let token = String::from_utf8(digits[digits.len() - 48..].to_vec()).unwrap();
     let secret = trial.sandbox.client_secret();
-    // A service that echoes the request, so that the report has something to hide.
+    // The service echoes the request, so that the report must redact secrets.
     for (path, words, sent) in [
         ("/v1/pools", "page pools -vvvv", secret),
         (PERMISSIONS, "permissions -vvvv", &token),

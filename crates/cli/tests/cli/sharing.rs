@@ -16,7 +16,7 @@ use talentdata_sandbox::{Options, Tokens};
 
 const TOKEN: &str = "/v1/oauth/token";
 pub(crate) const PERMISSIONS: &str = "/v1/oauth/token/permissions";
-/// Each process reads a list of its own, so that the sandbox can distinguish them.
+/// Each process reads a different list, so that the sandbox can distinguish the processes.
 const LISTS: [&str; 4] = ["contacts", "vacancies", "pools", "ja_roles"];
 
 fn path(list: &str) -> String {
@@ -43,7 +43,7 @@ impl Trial {
         command
     }
 
-    /// Starts to export a list to nowhere, with a receipt.
+    /// Starts to export a list to `/dev/null`, with a receipt.
     fn export(&self, list: &str) -> Child {
         let mut command = self.member(&format!("export {list} --out - --receipt {list}.json"));
         command.stdout(Stdio::null()).spawn().unwrap()
@@ -232,7 +232,7 @@ fn a_process_that_ends_normally_is_no_longer_counted() {
     let wrong = run(command("page pools").env("TALENTDATA_CLIENT_SECRET", "wrong"));
     wrong.error(code(ErrorKind::Auth), "");
     assert_eq!(members(), [], "a command that has failed");
-    // One export is stopped, and one has no time to say so.
+    // One export is stopped, and one is killed without time to leave the budget.
     for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
         let mut command = command("export contacts --out -");
         let mut child = command.stdout(Stdio::null()).spawn().unwrap();
@@ -257,7 +257,7 @@ fn processes_that_share_a_token_need_one_and_renew_it_once() {
     assert_eq!((company.count(TOKEN), company.count(PERMISSIONS)), (1, 3));
     let mode = fs::metadata(company.token_file()).unwrap().permissions();
     assert_eq!(mode.mode() & 0o777, 0o600);
-    // A client with a token of its own comes and goes.
+    // A client with its own token comes and goes.
     let mut other = company.member("permissions");
     run(other.env("TALENTDATA_TOKEN_CACHE", "process")).json();
     let before = paths.each_ref().map(|path| company.count(path));
@@ -284,7 +284,7 @@ fn a_process_that_is_killed_or_stopped_while_it_renews_does_no_harm() {
             first.wait().unwrap();
             continue;
         }
-        // The token that it finds now has ended its own.
+        // The token in the file replaced the client's own token.
         send(&first, Signal::CONT);
         ends_well(first);
         ends_well(company.call());

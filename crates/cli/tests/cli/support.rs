@@ -39,7 +39,7 @@ pub(crate) fn program(words: &str) -> Command {
         .args(words.split_whitespace())
         .env_clear()
         .env("HOME", "/nonexistent")
-        // Otherwise the file of the shared budget would create the home directory.
+        // Otherwise the program would create the home directory for the file of the shared budget.
         .env("XDG_RUNTIME_DIR", env!("CARGO_TARGET_TMPDIR"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -127,12 +127,12 @@ impl Trial {
         serde_json::from_str(&self.read(name)).unwrap()
     }
 
-    /// The receipt of the first list in a file.
+    /// Returns the receipt of the first list in a file.
     pub(crate) fn receipt(&self, name: &str) -> Value {
         self.json(name)[0].take()
     }
 
-    /// The names in the directory, in order.
+    /// Returns the names in the directory, in order.
     pub(crate) fn names(&self) -> Vec<String> {
         names(self.directory.path())
     }
@@ -151,7 +151,7 @@ impl Trial {
 /// Waits for something that happens while the child runs.
 pub(crate) fn wait_until(child: &mut Child, happened: impl Fn() -> bool) {
     while !happened() {
-        assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
+        assert_eq!(child.try_wait().unwrap(), None, "it ended on its own");
         sleep(Duration::from_millis(5));
     }
 }
@@ -171,13 +171,13 @@ pub(crate) fn run(command: &mut Command) -> Ended {
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
-    /// All but the summary.
+    /// The standard error without the summary.
     pub(crate) stderr: String,
     /// The last lines on standard error, one for each list that was exported or synced.
     pub(crate) summary: String,
 }
 
-/// Returns whether a line says how the export or the sync of a list went.
+/// Returns whether a line is the summary of an export or a sync.
 fn is_summary(line: &str) -> bool {
     let (list, said) = line.split_once(": ").unwrap_or_default();
     list.parse::<ListName>().is_ok() && said.contains(" records") && said.contains(" in ")
@@ -201,7 +201,7 @@ impl Ended {
         Ended::of(child.wait_with_output().unwrap())
     }
 
-    /// It went well and said nothing but data and a summary; those data.
+    /// Checks that the run succeeded and printed only data and a summary. Returns the data.
     pub(crate) fn quiet(&self) -> &str {
         assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""), "{self:?}");
         &self.stdout
@@ -233,7 +233,7 @@ pub(crate) fn code(kind: ErrorKind) -> i32 {
     kind.exit_code().into()
 }
 
-/// Returns the requests that the sandbox has received.
+/// Returns the requests that the sandbox received.
 pub(crate) fn requests(sandbox: &Sandbox) -> Vec<Value> {
     let host = sandbox.base_url().trim_start_matches("http://");
     let mut socket = TcpStream::connect(host).unwrap();

@@ -13,7 +13,7 @@ use talentdata_sandbox::Change;
 fn shown(command: Command, attach: fn(&mut Command, File) -> &mut Command) -> String {
     let (mut master, mut child) = on_terminal(command, attach);
     let mut bytes = Vec::new();
-    // The end of a terminal is an error.
+    // Reading a terminal fails at its end.
     let _ = master.read_to_end(&mut bytes);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     String::from_utf8_lossy(&bytes).into_owned()
@@ -31,7 +31,7 @@ fn on_terminal(
     let screen = File::options().read(true).write(true).open(name);
     attach(&mut command, screen.unwrap());
     let child = command.env("TERM", "xterm").spawn().unwrap();
-    // The command that was spawned from holds the terminal open, too, until it is dropped here.
+    // The `Command` also holds the terminal open, until it is dropped here.
     (File::from(master), child)
 }
 
@@ -72,7 +72,7 @@ fn the_environment_switches_the_progress_off() {
 }
 
 #[test]
-fn the_history_has_a_bar_for_each_sync_but_the_first() {
+fn the_history_has_a_bar_for_each_sync_except_the_first() {
     let trial = trial(&[("contacts", 250)]);
     trial.run("sync contacts --to m.db").quiet();
     trial

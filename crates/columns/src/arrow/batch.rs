@@ -33,7 +33,7 @@ pub(crate) struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    /// An empty batch that is full with `rows` rows.
+    /// Creates an empty batch that is full with `rows` rows.
     pub(crate) fn new(columns: Arc<TableSchema>, rows: usize) -> Self {
         let schema = columns.to_arrow();
         let fields = schema.fields().iter().take(columns.fields.len());
@@ -50,13 +50,13 @@ impl BatchBuilder {
         }
     }
 
-    /// The schema of every batch.
+    /// Returns the schema of every batch.
     pub(crate) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
-    /// Adds a row, whose rest the checker compares with the columns. Returns the batch, and begins the next one, once it has
-    /// its rows or is large.
+    /// Adds a row. The checker compares with the columns what the row does not hold. Once the batch is full, returns it
+    /// and begins the next one.
     pub(crate) fn append(
         &mut self,
         record: &RawRecord,
@@ -92,15 +92,15 @@ impl BatchBuilder {
         (self.rows >= self.max_rows || self.bytes >= MAX_BYTES).then(|| self.finish())
     }
 
-    /// Rows added since the last batch.
+    /// Returns the number of rows that were added since the last batch.
     pub(crate) fn len(&self) -> usize {
         self.rows
     }
 
-    /// Hands over the batch and begins the next one.
+    /// Returns the batch and begins the next one.
     ///
     /// # Errors
-    /// `Internal`, should the columns not make a batch.
+    /// `Internal` if arrow rejects the columns.
     pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
         let builders = self.builders.iter_mut();
         let mut arrays: Vec<ArrayRef> = builders.map(|builder| builder.finish()).collect();
@@ -111,7 +111,7 @@ impl BatchBuilder {
     }
 }
 
-/// The largest number of cells that an object within such a column makes, or 0.
+/// Returns the largest number of cells that an object within such a column takes, or 0.
 fn width(kind: &ColumnKind) -> usize {
     match kind {
         ColumnKind::List { items } => width(items),

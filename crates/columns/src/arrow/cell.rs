@@ -86,7 +86,7 @@ fn boolean(value: &str) -> Option<bool> {
     value.parse().ok()
 }
 
-/// A whole number, however it is written.
+/// Reads an integer in any notation.
 fn exactly<T: TryFrom<i128>>(value: &str) -> Option<(T, bool)> {
     T::try_from(whole(value)?).ok().map(|number| (number, true))
 }
@@ -95,8 +95,8 @@ fn number(value: &str) -> Option<f64> {
     value.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// The instant in the column's unit, and whether the column's way of writing it gives the same text. Digits that the unit
-/// cannot hold are cut off; a leap second is the second after it, as in POSIX.
+/// Returns the instant in the column's unit, and whether the column's notation gives the same text. Digits that the
+/// unit cannot hold are cut off. A leap second becomes the second after it, as in POSIX.
 fn instant(column: &Timestamp, value: &str) -> Option<(i64, bool)> {
     let text = decoded(value)?;
     let found = DateTime::read(&text)?;
@@ -174,8 +174,8 @@ fn append_struct(builder: &mut dyn Any, fields: &[Column], value: Option<&str>) 
     object.is_whole(&rest)
 }
 
-/// Returns whether no digit of `text` is lost in `number`, as which it is read. Integers are exact. For a fraction, a
-/// double has 17 digits.
+/// Returns whether `number`, which was read from `text`, keeps all of its digits. Integers must be exact. For a
+/// fraction, a double has 17 digits.
 fn is_same(text: &str, number: f64) -> bool {
     let is_fraction = text.contains(['.', 'e', 'E']);
     // Doubles distinguish all numbers of up to 15 digits.

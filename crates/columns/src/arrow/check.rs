@@ -1,7 +1,6 @@
 //! Compares records with their columns, and counts how they differ: new fields, and values that do not fit.
-//!
-//! It is a pass of its own, so that nothing else pays for it: unless a schema is given or a difference is to fail, only over
-//! the members that columns do not give back.
+//! The check is a separate pass. Unless a schema is given or a difference must fail, it examines only the
+//! members that the columns do not return.
 
 use super::cell::is_held;
 use super::object::{Object, Rest};
@@ -19,17 +18,17 @@ use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 pub struct Checker {
     schema: Arc<TableSchema>,
     on_new: NewFieldPolicy,
-    /// True if the caller has given the columns; in inferred ones no field can be missing.
+    /// True if the caller gave the columns. Of inferred columns, no field can be missing.
     is_given: bool,
     /// True if nested values are text, which every column for them can hold.
     is_flat: bool,
     is_logged: bool,
     pub(crate) counts: Counts,
-    /// The first difference, where that is an error.
+    /// The first difference, if that is an error.
     fault: Option<String>,
 }
 
-/// The counts so far; a checkpoint keeps them.
+/// The counts so far, which a checkpoint keeps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
     records: u64,
@@ -39,7 +38,7 @@ pub(crate) struct Counts {
 }
 
 impl Checker {
-    /// Compares with columns that no caller has given.
+    /// Creates a checker for columns that no caller gave.
     pub fn new(schema: Arc<TableSchema>, on_new: NewFieldPolicy) -> Self {
         Checker {
             schema,
@@ -52,7 +51,7 @@ impl Checker {
         }
     }
 
-    /// Compares with the schema that the caller has given; `None` without one.
+    /// Creates a checker for the schema that the caller gave; `None` without one.
     pub(crate) fn given(options: &TableOptions) -> Option<Self> {
         let schema = Arc::clone(options.schema.as_ref()?);
         Some(Checker {
@@ -61,7 +60,7 @@ impl Checker {
         })
     }
 
-    /// Leaves out what is within nested values, for formats that write them as text.
+    /// Skips the contents of nested values, for formats that write them as text.
     pub(crate) fn flat(self) -> Self {
         Checker {
             is_flat: true,
@@ -69,12 +68,13 @@ impl Checker {
         }
     }
 
-    /// True if each record has to be checked before its row is made. Otherwise only those whose rows need `_extra` are.
+    /// Returns whether each record is checked before its row is made. Otherwise, only records whose rows need `_extra`
+    /// are checked.
     fn comes_first(&self) -> bool {
         self.is_given || self.on_new == NewFieldPolicy::Fail
     }
 
-    /// Checks a record whose row is not made yet, if that is the time for it.
+    /// Checks a record before its row is made, if the check comes first.
     ///
     /// # Errors
     /// See [`check`](Self::check).
@@ -85,7 +85,8 @@ impl Checker {
         Ok(())
     }
 
-    /// Checks a record whose row is made, if that is the time for it. Only what the columns do not give back can differ.
+    /// Checks a record after its row was made, unless the check came first. Only members that the columns do not return
+    /// can differ.
     pub(crate) fn after_row(&mut self, record: &RawRecord, object: &Object<'_>, rest: &Rest<'_>) {
         if !self.comes_first() && self.on_new != NewFieldPolicy::Freeze {
             self.counts.records += 1;
@@ -94,14 +95,14 @@ impl Checker {
         }
     }
 
-    /// Warns of the differences in the log, once.
+    /// Logs a warning about the differences, once.
     pub(crate) fn log(&mut self, list: &str) {
         if !std::mem::replace(&mut self.is_logged, true) {
             self.differences().log(list);
         }
     }
 
-    /// The differences so far.
+    /// Returns the differences so far.
     pub fn differences(&self) -> SchemaDifferences {
         let mut differences = self.counts.found.clone();
         for column in &self.schema.fields {
@@ -119,7 +120,7 @@ impl Checker {
     /// Counts the differences of a record.
     ///
     /// # Errors
-    /// `Schema`, naming record and field, for the first difference where that is to fail.
+    /// `Schema`, which names record and field, for the first difference if the policy is to fail.
     pub fn check(&mut self, record: &RawRecord) -> Result<()> {
         if !self.is_given && self.on_new == NewFieldPolicy::Freeze {
             return Ok(());
@@ -141,7 +142,7 @@ impl Checker {
         Err(record.fault(Error::new(ErrorKind::Schema, message)))
     }
 
-    /// Compares an object at `place` with its columns. With a `rest`, only what that has is compared.
+    /// Compares an object at `place` with its columns. With a `rest`, only the members in it are compared.
     fn object(
         &mut self,
         columns: &[Column],
@@ -203,7 +204,7 @@ impl Checker {
         }
     }
 
-    /// Does what the policy says of a value without a column, or of one that does not fit `kind`.
+    /// Applies the policy to a value without a column, or to a value that does not fit `kind`.
     fn report(
         &mut self,
         record: &RawRecord,
@@ -301,7 +302,8 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Returns the JSON pointer of the value, or that of its field, with `*` for each index.
+    /// Returns the JSON pointer of the value. With `is_of_field`, returns the pointer of its field, with `*` for each
+    /// index.
     fn pointer(&self, is_of_field: bool) -> String {
         let outer = self
             .outer
@@ -314,7 +316,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The JSON type of a value.
+/// Returns the JSON type of a value.
 fn found(value: Option<&str>) -> &'static str {
     match value.map(str::as_bytes) {
         None => "nothing",

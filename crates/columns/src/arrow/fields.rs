@@ -1,4 +1,4 @@
-//! Schemas as Arrow has them: to Arrow, and back from what a caller gives.
+//! Conversion of schemas to Arrow schemas, and back from the Arrow schema of a caller.
 
 use super::schema::{
     Column, ColumnKind, ColumnTypes, EXTRA, EmptyMeans, Source, TableSchema, Timestamp, Unit,
@@ -8,31 +8,31 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use talentdata_core::{Error, Result};
 
-/// Metadata: what an empty cell means, `null` or nothing.
+/// Metadata key for the meaning of an empty cell: `null`, or absent without this key.
 const EMPTY: &str = "talentdata:empty";
-/// Metadata: `json`, where a string is the JSON text of a value.
+/// Metadata key that has the value `json` if a string is the JSON text of a value.
 const CONTENT: &str = "talentdata:content";
-/// Metadata: how the service writes timestamps.
+/// Metadata key for the digits of a timestamp's fraction, as the service writes it.
 const FRACTION: &str = "talentdata:fraction";
 const OFFSET: &str = "talentdata:offset";
-/// The extension type that other producers mark JSON with.
+/// The extension type with which other producers mark JSON.
 const EXTENSION: (&str, &str) = ("ARROW:extension:name", "arrow.json");
 
 /// The name that Arrow gives the items of a list.
 const ITEM: &str = "item";
 
 impl TableSchema {
-    /// The Arrow schema, with `_extra`.
+    /// Returns the Arrow schema, with `_extra`.
     pub fn to_arrow(&self) -> SchemaRef {
         let fields = self.fields.iter().map(Column::field);
         let extra = field(EXTRA, &ColumnKind::Json, EmptyMeans::Absent);
         Arc::new(Schema::new(fields.chain([extra]).collect::<Vec<_>>()))
     }
 
-    /// The columns that an Arrow schema has; `_extra` comes last anyway, and may be missing.
+    /// Returns the columns of an Arrow schema. `_extra` always comes last, and may be missing.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the column, for a type that columns cannot have.
+    /// `InvalidArgument`, which names the column, for a type that columns cannot have.
     pub fn from_arrow(schema: &Schema) -> Result<Self> {
         let fields = schema.fields().iter();
         let fields = fields.filter(|field| field.name() != EXTRA);
@@ -42,7 +42,7 @@ impl TableSchema {
 }
 
 impl Column {
-    /// The Arrow field.
+    /// Returns the Arrow field.
     pub(super) fn field(&self) -> Field {
         field(&self.name, &self.kind, self.empty)
     }
@@ -91,7 +91,7 @@ fn data_type(kind: &ColumnKind) -> DataType {
     }
 }
 
-/// The column that a field asks for; `parent` is what its name is in.
+/// Returns the column for a field. `parent` is the path of the field that contains it.
 fn column(field: &Field, parent: &str) -> Result<Column> {
     let path = match parent {
         "" => field.name().clone(),

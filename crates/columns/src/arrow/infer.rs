@@ -11,11 +11,11 @@ use talentdata_core::RawRecord;
 use talentdata_core::internal::json;
 use talentdata_core::types::{FieldKind, ListName};
 
-/// The number of fields beyond which further ones stay in `_extra`. Records whose field names are data would otherwise
-/// make a table of any number of columns.
+/// The maximum number of columns. Further fields stay in `_extra`, because records whose field names are data would
+/// otherwise add columns without limit.
 pub(super) const MAX_COLUMNS: usize = 512;
 
-/// Columns of a table, nested ones included: each takes memory of its own. What is beyond stays JSON text.
+/// The maximum number of columns including nested ones, each of which takes memory. Columns beyond it stay JSON text.
 pub(super) const MAX_NODES: usize = 2 * MAX_COLUMNS;
 
 /// Values nested deeper than this are JSON text.
@@ -27,11 +27,13 @@ const MAX_NAMES: usize = 200;
 /// An object is also a map if each of its names occurs in fewer than one of this many objects, on average.
 const RAREST: usize = 10;
 
-/// Nested fields that are looked at, which bounds the memory; many of them may turn out to be parts of maps.
+/// The maximum number of nested fields that are examined, which bounds the memory. Many of them may turn out to be
+/// parts of maps.
 const MAX_LOOKED_AT: usize = 64 * MAX_NODES;
 
 impl TableSchema {
-    /// The documented fields, then those of the first of `records` as they were first met.
+    /// Returns the documented fields, and then the other fields of the first `records`, in the order in which they
+    /// first occur.
     pub fn infer<'a>(
         resource: ListName,
         records: impl IntoIterator<Item = &'a RawRecord>,
@@ -87,15 +89,15 @@ impl TableSchema {
 struct Look {
     /// True if nested values, dates and timestamps get types of their own.
     is_typed: bool,
-    /// The number of further nested fields.
+    /// The number of nested fields that may still be examined.
     left: usize,
 }
 
-/// The fields met in objects of one kind, in order.
+/// The fields of the objects at one place, in the order in which they first occur.
 #[derive(Default)]
 struct Members {
     objects: usize,
-    fields: Vec<(String, Field)>,
+    fields: Vec<(String, FieldSummary)>,
     places: HashMap<String, usize>,
     /// True if there were more names than a struct may have.
     overfull: bool,
@@ -103,24 +105,24 @@ struct Members {
 
 /// The values of a field, in summary.
 #[derive(Default)]
-struct Field {
+struct FieldSummary {
     values: usize,
     nulls: usize,
     boolean: bool,
     texts: Texts,
     numbers: Numbers,
-    items: Option<Box<Field>>,
+    items: Option<Box<FieldSummary>>,
     members: Option<Box<Members>>,
-    /// Arrays and objects that are to stay JSON, and numbers beyond all.
+    /// True if there are arrays or objects that must stay JSON, or numbers that no type holds.
     other: bool,
 }
 
 /// The numbers of a field, in summary.
 #[derive(Default)]
 struct Numbers {
-    /// Some with a fraction or an exponent.
+    /// True if there are numbers with a fraction or an exponent.
     fractions: bool,
-    /// The least and the greatest of the whole ones.
+    /// The smallest and the largest integer.
     whole: Option<(i128, i128)>,
 }
 
@@ -133,19 +135,19 @@ struct Texts {
     fine: bool,
     /// True if nanoseconds cannot hold one of the date-times.
     far: bool,
-    /// The number of times that each number of digits came with each offset.
+    /// The number of values by digits of the fraction and offset.
     styles: BTreeMap<(u8, String), usize>,
 }
 
 impl Members {
     /// Returns the field of this name; `None` if it must stay JSON. Arrow's C interface cannot carry a name with a NUL.
-    fn place(&mut self, name: &str, max: usize) -> Option<&mut Field> {
+    fn place(&mut self, name: &str, max: usize) -> Option<&mut FieldSummary> {
         let at = match self.places.get(name) {
             Some(at) => *at,
             None if name.contains('\0') || self.fields.len() == max => return None,
             None => {
                 self.places.insert(name.to_owned(), self.fields.len());
-                self.fields.push((name.to_owned(), Field::default()));
+                self.fields.push((name.to_owned(), FieldSummary::default()));
                 self.fields.len() - 1
             }
         };
@@ -166,7 +168,7 @@ impl Members {
                     (self.fields, self.places) = Default::default();
                     self.overfull = true;
                 }
-                // It has no name that a column can have.
+                // No column can have this name.
                 None => {}
             }
             look.left -= self.fields.len().saturating_sub(known).min(look.left);
@@ -187,7 +189,7 @@ impl Members {
 
     fn columns(self) -> Vec<Column> {
         let objects = self.objects;
-        let column = |(name, field): (String, Field)| Column {
+        let column = |(name, field): (String, FieldSummary)| Column {
             name,
             nullable: field.values < objects || field.nulls > 0,
             empty: if field.nulls > objects.saturating_sub(field.values) {
@@ -202,7 +204,7 @@ impl Members {
     }
 }
 
-impl Field {
+impl FieldSummary {
     fn note(&mut self, value: &str, depth: usize, look: &mut Look) {
         let is_nested = look.is_typed && depth < MAX_NESTING && look.left > 0;
         self.values += 1;
@@ -265,7 +267,7 @@ impl Numbers {
             Some((a, b)) if unsigned.contains(&a) && unsigned.contains(&b) => {
                 Some(ColumnKind::Unsigned)
             }
-            // Doubles would lose digits, which ids cannot spare.
+            // Doubles would lose digits, and ids need all of them.
             whole => whole.map(|_| ColumnKind::Json),
         }
     }

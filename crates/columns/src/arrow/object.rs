@@ -1,37 +1,37 @@
-//! Matches the members of a JSON object with columns, in the same way for a record and for an object within one.
+//! Matches the members of a JSON object with columns. A record and an object within it are matched in the same way.
 
 use super::schema::{ABSENT, Column, EmptyMeans};
 use serde_json::Value;
 use talentdata_core::RawRecord;
 use talentdata_core::internal::json;
 
-/// An object's members, and which of them the columns stand for.
+/// The members of an object, and the columns that represent them.
 pub(crate) struct Object<'a> {
     members: Vec<Member<'a>>,
-    /// For each column its member; of a name that occurs twice, the last.
+    /// The index of the member of each column. If a name occurs twice, the last member wins.
     found: Vec<Option<usize>>,
     /// True if the members come in the order of the columns, without white space around them.
     is_plain: bool,
 }
 
-/// A member as it came.
+/// A member in its original text.
 struct Member<'a> {
     raw_name: &'a str,
     raw_value: &'a str,
-    /// True if a column stands for this member alone: its name is known, and does not occur twice.
+    /// True if a column represents only this member: its name is known and does not occur twice.
     has_column: bool,
 }
 
-/// The part of an object that its columns do not give back.
+/// The part of an object that its columns do not return.
 #[derive(Default)]
 pub(crate) struct Rest<'c> {
     noted: Vec<usize>,
-    /// Columns without a member although an empty cell would mean null.
+    /// The names of columns without a member, although an empty cell would mean null.
     absent: Vec<&'c str>,
 }
 
 impl<'a> Object<'a> {
-    /// Matches the members of a record, which are known since its page has come.
+    /// Matches the members of a record, which were parsed when its page arrived.
     pub(crate) fn of_record(columns: &[Column], record: &'a RawRecord) -> Self {
         Self::new(columns, record.as_bytes().len(), |take| {
             record.each_member(take);
@@ -43,7 +43,7 @@ impl<'a> Object<'a> {
         Self::new(columns, text.len(), |take| json::each_member(text, take))
     }
 
-    /// `text_length` is that of the whole object, whose members `each_member` passes on.
+    /// Matches the members that `each_member` passes on. `text_length` is the length of the whole object.
     fn new(
         columns: &[Column],
         text_length: usize,
@@ -78,7 +78,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The value of a column's member, which may be null.
+    /// Returns the value of a column's member, which may be null.
     pub(crate) fn value(&self, column: usize) -> Option<&'a str> {
         self.found[column].map(|member| self.members[member].raw_value)
     }
@@ -88,14 +88,14 @@ impl<'a> Object<'a> {
         self.found[column].is_some_and(|member| rest.noted.contains(&member))
     }
 
-    /// The members that no column stands for alone, by raw name and raw value.
+    /// Returns the raw names and raw values of the members that have no column for themselves.
     pub(crate) fn others(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let others = self.members.iter().filter(|member| !member.has_column);
         others.map(|member| (member.raw_name, member.raw_value))
     }
 
-    /// Passes each column its value, or `None` for null, to be held. `hold` returns whether the column returns the same
-    /// value.
+    /// Calls `hold` with each column and its value, or `None` for null. `hold` stores the value and returns whether the
+    /// column returns the same value.
     pub(crate) fn hold<'c>(
         &self,
         columns: &'c [Column],
@@ -117,7 +117,7 @@ impl<'a> Object<'a> {
         rest
     }
 
-    /// True if the columns give back the object as it came.
+    /// Returns whether the columns return the object with the same text.
     pub(crate) fn is_whole(&self, rest: &Rest<'_>) -> bool {
         self.is_plain && rest.noted.is_empty() && rest.absent.is_empty()
     }
@@ -129,7 +129,7 @@ impl<'a> Object<'a> {
         }
         let noted = rest.noted.iter().map(|member| &self.members[*member]);
         let mut parts = Vec::with_capacity(rest.noted.len() + 1);
-        // A field that has the name of the list must not be taken for it.
+        // A field that is named like the list of absent fields must not be mistaken for it.
         let first = noted.clone().next();
         if !rest.absent.is_empty() || first.is_some_and(|one| json::is_named(one.raw_name, ABSENT))
         {
@@ -141,7 +141,8 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Returns the column of a member; `next` is the most likely one, and those behind it come first.
+/// Returns the column of a member. `next` is the most likely column. The columns after it are searched before the
+/// others.
 fn position(columns: &[Column], next: usize, raw_name: &str) -> Option<usize> {
     let is_next = |column: &&Column| column.name == raw_name && !json::is_escaped(raw_name);
     if columns.get(next).filter(is_next).is_some() {

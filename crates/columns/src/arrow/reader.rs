@@ -1,10 +1,10 @@
-//! Record batches as a reader that cannot be mistaken for complete, for streams of the Arrow C data interface.
+//! A reader of record batches for streams of the Arrow C data interface. A failed stream never looks complete.
 
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use talentdata_core::{Error, Result};
 
-/// Reads batches until there are none. After an error or a panic every further call returns that error.
+/// A reader of batches. After an error or a panic, every further call returns that error.
 pub struct BatchReader<F> {
     schema: SchemaRef,
     next: F,
@@ -22,7 +22,7 @@ impl<F> std::fmt::Debug for BatchReader<F> {
 }
 
 impl<F: FnMut() -> Result<Option<RecordBatch>>> BatchReader<F> {
-    /// Makes a reader of the batches that `next` returns.
+    /// Creates a reader of the batches that `next` returns.
     pub fn new(schema: SchemaRef, next: F) -> Self {
         BatchReader {
             schema,
@@ -34,7 +34,7 @@ impl<F: FnMut() -> Result<Option<RecordBatch>>> BatchReader<F> {
     /// Returns the next batch; `None` at the end.
     ///
     /// # Errors
-    /// The first error of `next`, and the same one at every later call.
+    /// The first error of `next`, which every later call returns again.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let next = match &self.failed {
             Some(error) => Err(error.clone()),
@@ -46,8 +46,8 @@ impl<F: FnMut() -> Result<Option<RecordBatch>>> BatchReader<F> {
 }
 
 impl<F: FnMut() -> Result<Option<RecordBatch>> + Send> BatchReader<F> {
-    /// Returns the reader for a stream of the Arrow C data interface, in which an error is a text and a number. The number
-    /// is EIO; EINVAL would say that the caller has done something wrong.
+    /// Returns the reader for a stream of the Arrow C data interface, in which an error is a text and a number. The
+    /// number is EIO, because EINVAL would blame the caller.
     pub fn for_c(self) -> impl RecordBatchReader + Send {
         let schema = SchemaRef::clone(&self.schema);
         let batches = self.map(|batch| {
@@ -90,7 +90,7 @@ mod tests {
         let schema = Arc::new(Schema::empty());
         for (panics, words) in [
             (false, "the disk is gone"),
-            (true, "a stream has panicked: the roof is on fire"),
+            (true, "a stream panicked: the roof is on fire"),
         ] {
             let mut calls = 0;
             let batch = RecordBatch::new_empty(Arc::clone(&schema));

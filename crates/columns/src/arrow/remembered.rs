@@ -1,4 +1,4 @@
-//! The columns of lists that a client has read, so that an engine that asks for them first costs no second scan.
+//! The columns of lists that a client read before. An engine that asks for the columns first needs no second scan.
 
 use super::schema::{ColumnTypes, TableSchema};
 use arrow_schema::SchemaRef;
@@ -8,23 +8,24 @@ use talentdata_core::internal::process::lock;
 use talentdata_core::types::ListName;
 use talentdata_core::{Client, Result, ScanOptions};
 
-/// Limits the schemas that a client remembers, because a program may read a list with ever new filters.
+/// The number of schemas that a client remembers. A program may read a list with any number of filters.
 const MOST_SCHEMAS: usize = 100;
 
-/// The columns of lists, by the options on which they depend. Every later reader of a list gets the same columns.
+/// The remembered columns of lists, by the options on which they depend. Every later reader of a list gets the same
+/// columns.
 #[derive(Debug, Default)]
-pub struct SchemaMemory(Mutex<VecDeque<Known>>);
+pub struct SchemaMemory(Mutex<VecDeque<RememberedColumns>>);
 
-/// A list that was read with these options, and its columns.
+/// The columns of a list that was read with these options.
 #[derive(Debug)]
-struct Known {
+struct RememberedColumns {
     list: ListName,
     options: ScanOptions,
     columns: ColumnTypes,
     schema: Arc<TableSchema>,
 }
 
-impl Known {
+impl RememberedColumns {
     fn is_of(&self, list: ListName, options: &ScanOptions, columns: ColumnTypes) -> bool {
         let of = |options: &ScanOptions| {
             let ScanOptions {
@@ -41,7 +42,7 @@ impl Known {
 }
 
 impl SchemaMemory {
-    /// Returns the columns that are remembered.
+    /// Returns the remembered columns.
     pub fn get(
         &self,
         list: ListName,
@@ -53,7 +54,7 @@ impl SchemaMemory {
         Some(Arc::clone(&known.schema))
     }
 
-    /// Remembers the columns that a scan has decided itself, unless some are remembered.
+    /// Remembers the columns that a scan inferred, unless columns are remembered already.
     ///
     /// # Errors
     /// `InvalidArgument` for columns that no table can have.
@@ -68,7 +69,7 @@ impl SchemaMemory {
         Ok(())
     }
 
-    /// Returns the columns that are remembered. If there are none, requests the first records and decides from them.
+    /// Returns the remembered columns. If there are none, requests the first records and decides from them.
     ///
     /// # Errors
     /// The errors of a scan.
@@ -87,7 +88,7 @@ impl SchemaMemory {
         Ok(self.keep(list, options, columns, decided))
     }
 
-    /// Returns the columns that are remembered, which are these if there were none.
+    /// Remembers these columns, unless others are remembered already, and returns the remembered columns.
     fn keep(
         &self,
         list: ListName,
@@ -103,7 +104,7 @@ impl SchemaMemory {
             all.pop_front();
         }
         let schema = Arc::new(schema);
-        all.push_back(Known {
+        all.push_back(RememberedColumns {
             list,
             options: options.clone(),
             columns,

@@ -1,4 +1,5 @@
-//! The one way from the records of a list to its columns: records wait here until there are enough of them to decide.
+//! The sample of records from which the columns of a list are inferred. Records wait here until there are enough of
+//! them.
 
 use super::schema::{ColumnTypes, TableOptions, TableSchema};
 use std::collections::VecDeque;
@@ -7,14 +8,14 @@ use talentdata_core::scan::AlteredFields;
 use talentdata_core::types::ListName;
 use talentdata_core::{List, RawRecord, Result, ScanOptions};
 
-/// Records that wait until the columns are decided, and are handed on from then on.
+/// A queue of records. They wait until the columns are decided, and are passed on from then on.
 pub(crate) struct Sample {
     resource: ListName,
     /// The types of columns that are inferred.
     columns: ColumnTypes,
     /// See [`TableOptions::altered`].
     altered: AlteredFields,
-    /// Given or decided.
+    /// The columns, after they were given or decided.
     schema: Option<Arc<TableSchema>>,
     seen: SampleSize,
     waiting: VecDeque<RawRecord>,
@@ -42,12 +43,12 @@ impl Sample {
         self.waiting.extend(records);
     }
 
-    /// The columns, once there are enough records to decide.
+    /// Returns the columns, if there are enough records to decide.
     pub(crate) fn schema(&mut self) -> Option<Arc<TableSchema>> {
         (self.schema.is_some() || self.seen.is_enough()).then(|| self.decide())
     }
 
-    /// The columns, decided from what there is.
+    /// Decides the columns from the records so far, and returns them.
     pub(crate) fn decide(&mut self) -> Arc<TableSchema> {
         let decided = self.schema.get_or_insert_with(|| {
             let schema = TableSchema::infer(self.resource, &self.waiting, self.columns);
@@ -56,24 +57,23 @@ impl Sample {
         Arc::clone(decided)
     }
 
-    /// The next record that waits.
+    /// Returns the next record that waits.
     pub(crate) fn next(&mut self) -> Option<RawRecord> {
         self.waiting.pop_front()
     }
 
-    /// All records that wait.
+    /// Returns all records that wait.
     pub(crate) fn take(&mut self) -> VecDeque<RawRecord> {
         std::mem::take(&mut self.waiting)
     }
 
-    /// Records that wait.
+    /// Returns the number of records that wait.
     pub(crate) fn held(&self) -> usize {
         self.waiting.len()
     }
 }
 
-/// The part of a list that was seen. Its first records decide on the columns. They do not depend on
-/// the sizes of the pages.
+/// The size of the sample. The columns depend on the first records only, not on the sizes of the pages.
 #[derive(Default)]
 pub(super) struct SampleSize {
     pub(super) records: usize,

@@ -1,20 +1,18 @@
-//! The schema of a table: its columns, decided once, kept for a resumed export, the same for every format; and what a
-//! caller can ask of them.
+//! The schema of a table, which is the same for every format and kept for a resumed export, and the options of tables.
 
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use talentdata_core::internal::choice;
 use talentdata_core::scan::AlteredFields;
 
-/// The name of the last column, which holds what has no other place.
+/// The name of the last column, which holds everything that the other columns do not.
 pub const EXTRA: &str = "_extra";
 
 /// The member of `_extra` that lists fields which are absent although an empty cell would mean null.
 pub(super) const ABSENT: &str = "_absent";
 
 /// The columns of a table, without `_extra`, which always comes last.
-///
-/// Its JSON form is what `talentdata schema` prints: the contents of a schema file.
+/// Its JSON form is the content of a schema file, as `talentdata schema` prints it.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -35,7 +33,7 @@ pub struct TableSchema {
     /// The version of the JSON form.
     #[serde(rename = "talentdata_schema")]
     pub(super) version: u32,
-    /// The list that it was made for; none where it fits any.
+    /// The list that it was made for; `None` if it fits any list.
     pub resource: Option<String>,
     /// The choice of types for nested values and timestamps.
     pub columns: ColumnTypes,
@@ -49,13 +47,12 @@ pub struct TableSchema {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(expecting = "an object that describes a column")]
 pub struct Column {
-    /// The field's name on the wire, its escapes resolved.
+    /// The name of the field in the API, with its escapes resolved.
     pub name: String,
     /// The type of the column.
     #[serde(flatten)]
     pub kind: ColumnKind,
-    /// True if a record may lack the field, or have null there. Cells can be empty anyway; what is
-    /// missing is reported.
+    /// True if the field may be absent or null. Otherwise a missing value is reported, and its cell is empty as well.
     #[serde(default = "yes")]
     pub nullable: bool,
     /// The meaning of an empty cell.
@@ -77,10 +74,10 @@ pub enum ColumnKind {
     /// Strings.
     #[serde(rename = "string")]
     Text,
-    /// Whole numbers of 64 bits.
+    /// Signed integers of 64 bits.
     #[serde(rename = "int64")]
     Integer,
-    /// Whole numbers from 0, of 64 bits; some were beyond what `Integer` holds.
+    /// Unsigned integers of 64 bits, for fields with values that `Integer` cannot hold.
     #[serde(rename = "uint64")]
     Unsigned,
     /// Numbers, as doubles.
@@ -97,7 +94,7 @@ pub enum ColumnKind {
         /// The type of the items.
         items: Box<ColumnKind>,
     },
-    /// Objects whose members have names of their own.
+    /// Objects with named members.
     Struct {
         /// The members in their order.
         fields: Vec<Column>,
@@ -106,15 +103,15 @@ pub enum ColumnKind {
     Json,
 }
 
-/// The unit of date-times in a column, and their form in the service's text.
+/// The unit of date-times in a column, and their notation in the service's JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timestamp {
     /// The unit of the instants.
     pub unit: Unit,
-    /// Digits of the fraction of a second, from 0 to 9, with which an instant is written.
+    /// The number of digits, from 0 to 9, in the fraction of a second.
     #[serde(default)]
     pub fraction: u8,
-    /// The offset with which an instant is written: `Z`, or such as `+02:00`.
+    /// The offset, for example `Z` or `+02:00`.
     #[serde(default = "zulu")]
     pub offset: String,
 }
@@ -129,16 +126,16 @@ pub enum Unit {
     /// Microseconds.
     #[serde(rename = "us")]
     Micros,
-    /// Nanoseconds: some date-times had digits for them.
+    /// Nanoseconds, for fields in which some date-times have that many digits.
     #[serde(rename = "ns")]
     Nanos,
 }
 
-/// The meaning of an empty cell: what most records of the sample without a value had.
+/// The meaning of an empty cell. An inferred column takes the more frequent one in the sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EmptyMeans {
-    /// The record has no such field.
+    /// The record does not contain the field.
     #[default]
     Absent,
     /// The field is null.
@@ -149,11 +146,11 @@ pub enum EmptyMeans {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
-    /// The service's document shows the field.
+    /// The API description documents the field.
     Documented,
-    /// The sampled records have it.
+    /// The sampled records contain the field.
     Sampled,
-    /// The caller said so.
+    /// The caller gave the column.
     #[default]
     Given,
 }
@@ -172,7 +169,8 @@ impl TableSchema {
         }
     }
 
-    /// Returns the columns of records whose fields are altered: none for those that are left out, and text for digests.
+    /// Returns the columns of records whose fields are altered. An omitted field has no column, and a hashed field has
+    /// a text column.
     #[must_use]
     pub fn altered(mut self, altered: &AlteredFields) -> Self {
         self.fields
@@ -205,7 +203,7 @@ impl TableSchema {
     }
 }
 
-/// Makes text of the column to which these steps lead, if there is one.
+/// Gives the column at these steps the type of text, if it exists.
 fn hash_columns(columns: &mut [Column], steps: &[String]) {
     if let Some((name, rest)) = steps.split_first()
         && let Some(column) = columns.iter_mut().find(|column| column.name == *name)
@@ -224,7 +222,7 @@ fn hash_column(kind: &mut ColumnKind, steps: &[String]) {
 }
 
 impl ColumnKind {
-    /// The name of the type in schema files.
+    /// Returns the name of the type in schema files.
     pub fn name(&self) -> &'static str {
         match self {
             ColumnKind::Text => "string",
@@ -240,7 +238,7 @@ impl ColumnKind {
         }
     }
 
-    /// The number of columns of values that it makes, including itself.
+    /// Returns the number of columns that the type consists of, including itself.
     pub(super) fn size(&self) -> usize {
         1 + match self {
             ColumnKind::List { items } => items.size(),
@@ -250,21 +248,20 @@ impl ColumnKind {
     }
 }
 
-/// The choice of types for the columns of a table.
+/// The choice of types for inferred columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u32)]
 pub enum ColumnTypes {
-    /// Lists and structs for nested values, timestamps and dates for the texts of RFC 3339.
+    /// Nested values are lists and structs. Texts in the format of RFC 3339 are timestamps and dates.
     #[default]
     Typed = 1,
-    /// Nested values as JSON text, timestamps and dates as strings.
+    /// Nested values are JSON text. Timestamps and dates are strings.
     Json = 2,
 }
 
 /// The policy for fields without a column, and for values that do not fit the type of their column.
-///
-/// Without a schema, the columns are those that were decided from the first records, or those of a mirror.
+/// Without a schema, the columns are inferred from the first records, or come from a mirror.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u32)]
@@ -274,7 +271,7 @@ pub enum NewFieldPolicy {
     Keep = 1,
     /// They stay in the column `_extra`, and nothing is reported. A sync makes no columns.
     Freeze = 2,
-    /// The first one is an error that names record and field.
+    /// The first such field or value is an error that names the record and the field.
     Fail = 3,
 }
 
@@ -296,14 +293,14 @@ pub enum NewFieldPolicy {
 pub struct TableOptions {
     /// The types of columns that are inferred.
     pub columns: ColumnTypes,
-    /// The columns; inferred from the first records where none are given.
+    /// The columns that the caller gave. Without them, the columns are inferred from the first records.
     pub schema: Option<Arc<TableSchema>>,
-    /// The columns where none are given and none need to be inferred, such as those of a mirror. Of these, a field that is
-    /// missing is not reported.
+    /// The columns if none are given and none must be inferred, for example those of a mirror. A field that is missing
+    /// from a record is then not reported.
     pub known: Option<Arc<TableSchema>>,
     /// The policy for fields without a column, and for values that do not fit their column.
     pub on_new: NewFieldPolicy,
-    /// The fields that get no column or one of text, because the scan leaves them out or hashes them.
+    /// The fields that the scan omits, which get no column, and those that it hashes, which get a text column.
     pub altered: AlteredFields,
     /// The number of rows of a record batch. Batches have fewer if their rows are large. Files have their own sizes.
     pub batch_rows: usize,
@@ -317,7 +314,7 @@ impl Default for TableOptions {
             known: None,
             on_new: NewFieldPolicy::default(),
             altered: AlteredFields::default(),
-            // Large enough for columnar work, and few enough for a progress bar to move about once a second.
+            // Enough rows for columnar work, and few enough for a progress bar to move about once a second.
             batch_rows: 4096,
         }
     }

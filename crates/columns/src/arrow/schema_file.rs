@@ -1,4 +1,4 @@
-//! Schema files: what `talentdata schema` prints, read back and checked.
+//! Reads, checks and writes schema files, which `talentdata schema` prints.
 
 use super::infer::{MAX_COLUMNS, MAX_NODES};
 use super::schema::{Column, ColumnKind, EXTRA, TableOptions, TableSchema};
@@ -10,10 +10,10 @@ use talentdata_core::types::ListName;
 use talentdata_core::{Error, Result};
 
 impl TableSchema {
-    /// A longer text is no schema, and must not fill the memory.
+    /// The maximum size of a schema file in bytes. The rest of a larger file is not read.
     pub const MOST_BYTES: usize = 8 << 20;
 
-    /// The schema in its JSON form.
+    /// Returns the schema in its JSON form.
     pub fn to_json(&self) -> String {
         // Text goes to memory: nothing can fail.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
@@ -24,7 +24,7 @@ impl TableSchema {
     /// Reads the JSON form.
     ///
     /// # Errors
-    /// `InvalidArgument`, when it is not a schema, or one that no table can have.
+    /// `InvalidArgument` if it is not a schema, or a schema that no table can have.
     pub fn from_json(text: &str) -> Result<Self> {
         Self::from_bytes(text.as_bytes())
     }
@@ -32,7 +32,7 @@ impl TableSchema {
     /// Reads a schema file.
     ///
     /// # Errors
-    /// `Path` or `Io`, when the file cannot be read; `InvalidArgument` as for [`from_json`](Self::from_json).
+    /// `Path` or `Io` if the file cannot be read; `InvalidArgument` as for [`from_json`](Self::from_json).
     pub fn from_file(path: &Path) -> Result<Self> {
         let bytes = begin_of(path, Self::MOST_BYTES as u64).at("read", path)?;
         let named = |why: &str| Error::invalid(format!("{}: {why}", path.display()));
@@ -52,17 +52,17 @@ impl TableSchema {
         }
     }
 
-    /// Reads an Arrow schema as the IPC format has it: a message of its own.
+    /// Reads an Arrow schema from a schema message of the Arrow IPC format.
     ///
     /// # Errors
-    /// `InvalidArgument`, when it is not a schema, or one that no table can have.
+    /// `InvalidArgument` if it is not a schema, or a schema that no table can have.
     pub fn from_ipc(message: &[u8]) -> Result<Self> {
         let schema = arrow_ipc::convert::try_schema_from_ipc_buffer(message);
         let refuse = |error| Error::invalid(format!("schema: it is not an Arrow schema: {error}"));
         Self::from_arrow(&schema.map_err(refuse)?)
     }
 
-    /// Refuses what no table can have.
+    /// Checks that a table can have this schema.
     pub(super) fn checked(self) -> Result<Self> {
         let nodes: usize = self.fields.iter().map(|column| column.kind.size()).sum();
         for (what, count, most) in [
@@ -80,12 +80,12 @@ impl TableSchema {
 }
 
 impl TableOptions {
-    /// The columns, where they need not be inferred.
+    /// Returns the columns, if they need not be inferred.
     pub(super) fn columns_given(&self) -> Option<&Arc<TableSchema>> {
         self.schema.as_ref().or(self.known.as_ref())
     }
 
-    /// Refuses a schema that was made for another list.
+    /// Checks that the schema was not made for another list.
     pub(crate) fn check(&self, resource: ListName) -> Result<()> {
         let schema = self.columns_given();
         match schema.and_then(|schema| schema.resource.as_ref()) {
@@ -97,7 +97,7 @@ impl TableOptions {
     }
 }
 
-/// `parent` is empty for the columns themselves, else the name of a struct and a space.
+/// Checks names. `parent` is empty for the columns themselves, and otherwise the name of a struct and a space.
 fn check_fields(fields: &[Column], parent: &str) -> Result<()> {
     let mut names = HashSet::new();
     if fields.is_empty() && !parent.is_empty() {

@@ -1,4 +1,4 @@
-//! Records as Arrow record batches: those of a scan, and records that are at hand.
+//! Turns the records of a scan, or records in memory, into Arrow record batches.
 
 use super::batch::BatchBuilder;
 use super::check::Checker;
@@ -15,9 +15,8 @@ use talentdata_core::scan::{Receipt, Scan, SchemaDifferences, Unproven};
 use talentdata_core::types::ListName;
 use talentdata_core::{RawRecord, Result};
 
-/// Turns records into batches of one schema.
-///
-/// Records that were received before an error come before it, in a batch that may be small.
+/// A converter of records into batches of one schema.
+/// Records that were received before an error are returned before it, in a batch that may be small.
 pub(super) struct Batches {
     sample: Sample,
     rows: usize,
@@ -42,7 +41,7 @@ impl Batches {
         }
     }
 
-    /// Takes what was read: records, an error behind which there are no more, or the end.
+    /// Takes records, an error, or the end. After an error or the end there are no more records.
     pub(super) fn add<T: IntoIterator<Item = RawRecord>>(&mut self, read: Option<Result<T>>) {
         match read {
             Some(Ok(records)) => self.sample.add(records),
@@ -72,7 +71,7 @@ impl Batches {
         Ok(self.builder.as_mut())
     }
 
-    /// The next batch; pending where it takes more records.
+    /// Returns the next batch; pending if it needs more records.
     pub(super) fn next(&mut self) -> Poll<Option<Result<RecordBatch>>> {
         if let Err(error) = self.builder() {
             return Poll::Ready(Some(Err(error)));
@@ -100,20 +99,19 @@ impl Batches {
         }
     }
 
-    /// Records received and not yet given.
+    /// Returns the number of records that were received and not yet returned.
     fn held(&self) -> usize {
         self.sample.held() + self.builder.as_ref().map_or(0, BatchBuilder::len)
     }
 }
 
-/// The record batches of a list, in order; a `Stream` of `Result<RecordBatch>`.
-///
-/// All batches have the same schema: the one that was given, else one decided from the first
-/// [`TableSchema::SAMPLE`](super::TableSchema::SAMPLE) records, or fewer that are large. What was received before an error
-/// comes before it, in a batch that may be small.
+/// The record batches of a list in order, as a `Stream` of `Result<RecordBatch>`.
+/// All batches have the same schema, which is given or inferred from the first
+/// [`TableSchema::SAMPLE`](super::TableSchema::SAMPLE) records (fewer if they are large). Records that were received
+/// before an error are returned before it, in a batch that may be small.
 ///
 /// A list whose completeness is not proven ends with the error `Incomplete`, unless
-/// [`ScanOptions::unproven`](talentdata_core::ScanOptions::unproven) says otherwise. The receipt stays at hand.
+/// [`ScanOptions::unproven`](talentdata_core::ScanOptions::unproven) says otherwise. The receipt stays available.
 ///
 /// ```
 /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -138,12 +136,12 @@ impl Batches {
 pub struct BatchScan {
     scan: Scan,
     batches: Batches,
-    /// The action at the end of a list that is not proven complete, until it is reached; `None` if somebody else decides.
+    /// The action at the end of a list that is not proven complete. `None` after the end, or if the caller decides.
     unproven: Option<Unproven>,
 }
 
 impl BatchScan {
-    /// Turns the records of a scan that were not yet taken into batches.
+    /// Turns the remaining records of a scan into batches.
     pub fn new<T>(scan: Scan<T>, mut table: TableOptions) -> Self {
         let mut scan = scan.into_raw();
         table.altered = scan.altered().clone();
@@ -197,7 +195,7 @@ impl BatchScan {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// The next records as they are, instead of all batches; `None` at the end of the list.
+    /// Returns the next records unchanged, instead of batches; `None` at the end of the list.
     pub(crate) async fn next_records(&mut self) -> Option<Result<VecDeque<RawRecord>>> {
         self.batches.checker = None;
         loop {
@@ -214,14 +212,14 @@ impl BatchScan {
 
     /// Returns the receipt so far. It is final once the scan has ended.
     ///
-    /// `records` counts the rows of the batches that the caller was given, and what was taken as records before.
+    /// `records` counts the rows of the returned batches, and the records that were taken from the scan before.
     pub fn receipt(&self) -> Receipt {
         let mut receipt = self.scan.receipt().without(self.batches.held());
         receipt.schema = self.batches.checker.as_ref().map(Checker::differences);
         receipt
     }
 
-    /// Ends a list that has no more batches.
+    /// Acts on the receipt at the end of the list.
     fn conclude(&mut self) -> Result<()> {
         let list = self.scan.resource().name();
         let warn = |warning| tracing::warn!(list, "{warning}");
@@ -243,7 +241,7 @@ impl BatchScan {
     }
 }
 
-/// Without the records that have arrived.
+/// Omits the received records, which may be confidential.
 impl std::fmt::Debug for BatchScan {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
@@ -269,7 +267,7 @@ impl Stream for BatchScan {
     }
 }
 
-/// Records that are at hand as Arrow record batches. After an error there are no more.
+/// An iterator that turns records in memory into Arrow record batches. It ends after an error.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -291,10 +289,10 @@ pub struct RecordBatches {
 }
 
 impl RecordBatches {
-    /// Makes batches. Reads the first records if no schema is given.
+    /// Creates the iterator. Reads the first records if no schema is given.
     ///
     /// # Errors
-    /// The first error of the records, if none comes before it; `InvalidArgument` for a schema of another list.
+    /// The error of the records, if it comes before the first record; `InvalidArgument` for a schema of another list.
     pub fn new(
         resource: ListName,
         table: &TableOptions,
@@ -335,7 +333,7 @@ impl RecordBatches {
     }
 }
 
-/// Without the records.
+/// Omits the records, which may be confidential.
 impl std::fmt::Debug for RecordBatches {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter

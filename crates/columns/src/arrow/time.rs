@@ -5,18 +5,18 @@ use chrono::{NaiveDate, Timelike};
 /// A date-time.
 pub(super) struct DateTime<'a> {
     instant: chrono::DateTime<chrono::FixedOffset>,
-    /// Digits of the fraction.
+    /// The number of digits in the fraction of a second.
     pub(super) digits: usize,
-    /// `Z`, `z`, or such as `+02:00`.
+    /// The offset, for example `Z`, `z` or `+02:00`.
     pub(super) offset: &'a str,
-    /// True if the text follows from instant, digits and offset: the `T` is upper case, and it is no leap second.
+    /// True if instant, digits and offset determine the text: the `T` is upper case, and it is not a leap second.
     pub(super) plain: bool,
 }
 
 impl<'a> DateTime<'a> {
     /// Reads a whole text; `None` if it is not a date-time.
     pub(super) fn read(text: &'a str) -> Option<Self> {
-        // chrono takes a space between date and time, and another sign that looks like a minus, too.
+        // chrono also accepts a space between date and time, and the Unicode minus sign.
         let letter = *text.as_bytes().get(10)?;
         if !matches!(letter, b'T' | b't') || !text.is_ascii() {
             return None;
@@ -37,17 +37,17 @@ impl<'a> DateTime<'a> {
         })
     }
 
-    /// Microseconds since 1970.
+    /// Returns the microseconds since 1970.
     pub(super) fn micros(&self) -> i64 {
         self.instant.timestamp_micros()
     }
 
-    /// Nanoseconds since 1970; none before 1677-09-21 and after 2262-04-11.
+    /// Returns the nanoseconds since 1970; `None` before 1677-09-21 and after 2262-04-11.
     pub(super) fn nanos(&self) -> Option<i64> {
         self.instant.timestamp_nanos_opt()
     }
 
-    /// True if microseconds cannot hold it.
+    /// Returns whether it has digits beyond microseconds.
     pub(super) fn needs_nanos(&self) -> bool {
         !self.instant.nanosecond().is_multiple_of(1000)
     }
@@ -55,7 +55,7 @@ impl<'a> DateTime<'a> {
 
 /// Returns the days from 1970-01-01 to a full-date; `None` if the text is not one.
 pub(super) fn full_date(text: &str) -> Option<i32> {
-    // chrono takes signs, spaces and single digits, too.
+    // chrono also accepts signs, spaces and single digits.
     let is_plain = |(at, byte)| match at {
         4 | 7 => byte == b'-',
         _ => u8::is_ascii_digit(&byte),

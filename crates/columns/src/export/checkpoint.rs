@@ -1,4 +1,4 @@
-//! The checkpoint of an unfinished export: what it exports, and how far it has come.
+//! The checkpoint of an unfinished export: its settings and its progress.
 
 use super::{Export, Format};
 use crate::arrow::Counts;
@@ -8,24 +8,24 @@ use serde_json::{Value, json};
 use talentdata_core::Config;
 use talentdata_core::scan::{Receipt, ScanState};
 
-/// The first words of a checkpoint of any version, by which it is known as ours.
+/// The first words of a checkpoint of any version, which identify it as ours.
 pub(super) const MARK: &str = "talentdata export checkpoint ";
 
-/// Follows the mark, and then the BLAKE3 of the JSON behind that line. It changes whenever older checkpoints can no
-/// longer be resumed from.
+/// The version, which changes whenever older checkpoints can no longer be resumed. The first line is the mark, the
+/// version, and the BLAKE3 of the JSON after that line.
 const VERSION: u32 = 10;
 
-/// A larger file is not a checkpoint, which has some hundred kilobytes, and must not fill the memory.
-pub(super) const MAX_BYTES: u64 = 64 << 20;
+/// The maximum size that is read. A checkpoint has some hundred kilobytes, and a larger file must not fill the memory.
+pub(super) const MAX_CHECKPOINT_BYTES: u64 = 64 << 20;
 
 /// The content of the file `checkpoint`.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Checkpoint {
     /// See [`key`].
     pub(super) key: Value,
-    /// None until there is something to resume from.
+    /// `None` until there is something to resume.
     pub(super) progress: Option<Resumable>,
-    /// Why an earlier export's work was discarded for this one, and how much that was.
+    /// The reason for discarding the work of an earlier export, and the number of its records.
     #[serde(default)]
     pub(super) restarted: Option<String>,
 }
@@ -37,7 +37,7 @@ pub(super) struct Resumable {
     pub(super) state: ScanState,
     /// The receipt of all runs up to that position.
     pub(super) receipt: Receipt,
-    /// Of the records up to there.
+    /// The digest of the records up to that position.
     pub(super) records: RecordsDigest,
     /// The differences between the records and the given schema.
     pub(super) counts: Option<Counts>,
@@ -55,7 +55,7 @@ pub(super) struct SyncedPrefix {
 }
 
 impl Resumable {
-    /// The number of records kept.
+    /// Returns the number of kept records.
     pub(super) fn records(&self) -> u64 {
         self.receipt.records
     }
@@ -80,7 +80,7 @@ fn header(json: &[u8]) -> String {
     format!("{MARK}{VERSION} {}\n", blake3::hash(json))
 }
 
-/// The settings that decide what an export writes, by name: see [`differences`].
+/// Returns the settings that decide what an export writes, by name. See [`differences`].
 pub(super) fn key(export: &Export, config: Option<&Config>) -> Value {
     let (scan, table) = (&export.scan, &export.table);
     let schema = table.schema.as_ref();
@@ -103,9 +103,9 @@ pub(super) fn key(export: &Export, config: Option<&Config>) -> Value {
     })
 }
 
-/// The settings in which a key differs from that of an export begun `before`, each with its values before and now.
-///
-/// All formats but JSON Lines keep the same records and write them again, so they can continue each other.
+/// Returns the settings in which `key` differs from the key of the export `before`, each with both values.
+/// All formats except JSON Lines keep the same records and write them again, so an export in one of them can continue
+/// another.
 pub(super) fn differences(key: &Value, before: &Value) -> Vec<String> {
     let shown = |value: &Value| match value {
         Value::Null => "none".to_owned(),

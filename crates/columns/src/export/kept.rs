@@ -1,4 +1,4 @@
-//! Decides about the work that an unfinished export to the same path has kept: refuse, resume or restart.
+//! Decides about the kept work of an unfinished export to the same path: refuse, resume or restart.
 
 use super::Export;
 use super::checkpoint::{Checkpoint, Resumable, differences, key};
@@ -13,13 +13,13 @@ use talentdata_core::{Config, Error, Result};
 /// Work that cannot be read, as messages describe it.
 const UNREADABLE: &str = "its checkpoint is damaged or of another version of talentdata";
 
-/// The choice about work that an unfinished export to the same path has kept. Work is at least one record.
+/// The choice about the kept work of an unfinished export to the same path. Work is at least one record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeptWork {
     /// Fails with `InvalidArgument` before anything is sent, and changes nothing.
     #[default]
     Refuse,
-    /// Continues. If settings have changed or the work is damaged, the export begins again, and its receipt says why.
+    /// Continues. If settings changed or the work is damaged, the export begins again, and its receipt says why.
     /// Work of another list is refused.
     Resume,
     /// Begins again. The work is discarded as soon as the first page has arrived.
@@ -27,10 +27,10 @@ pub enum KeptWork {
 }
 
 impl KeptWork {
-    /// Returns the choice that two options make.
+    /// Returns the choice for these two options.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming both, if both are true.
+    /// `InvalidArgument`, which names both, if both are true.
     pub fn of_options(resume: bool, restart: bool) -> Result<Self> {
         match (resume, restart) {
             (true, true) => Err(Error::invalid("resume, restart: set one of them, not both")),
@@ -41,7 +41,7 @@ impl KeptWork {
     }
 }
 
-/// The ways out of a refusal, in the words of a language.
+/// The advice after a refusal, in the words of a language.
 #[derive(Clone, Copy, Debug)]
 pub struct WaysOut {
     /// The words that say how to continue.
@@ -51,20 +51,20 @@ pub struct WaysOut {
 }
 
 impl WaysOut {
-    /// The ways out by the names of the options.
+    /// The advice by the names of the options.
     pub const PLAIN: Self = WaysOut {
         resume: "set the option resume",
         restart: "set the option restart",
     };
 }
 
-/// Checks that none of these exports would discard kept work unasked, before anything is sent. Changes nothing.
-///
-/// Records that come from no client have no `config`. A path that another export is writing to, or that cannot be
+/// Checks, before anything is sent, that none of these exports would discard kept work without a request. Changes
+/// nothing.
+/// `config` is `None` for records that come from no client. A path that another export is writing to, or that cannot be
 /// written, passes: [`Export::run`] refuses it.
 ///
 /// # Errors
-/// `InvalidArgument`, naming all kept work and the ways out.
+/// `InvalidArgument`, which names all kept work and says what to do.
 pub fn check_kept<'a>(
     exports: impl IntoIterator<Item = &'a Export>,
     config: Option<&Config>,
@@ -85,7 +85,7 @@ pub fn check_kept<'a>(
         if WorkDirectory::is_claimed(&path) {
             continue;
         }
-        // The ways out are said once.
+        // Each advice is given once.
         match refusals.iter_mut().find(|known| known.way == refusal.way) {
             Some(known) => known.what += &format!("; {}", refusal.what),
             None => refusals.push(refusal),
@@ -102,11 +102,11 @@ pub fn check_kept<'a>(
 pub(super) enum KeptDecision {
     /// The export begins, because there is no kept work.
     Begin,
-    /// It continues.
+    /// The export continues.
     Continue(Box<Resumable>),
-    /// It begins again, for this reason.
+    /// The export begins again, for this reason.
     Discard(String),
-    /// It must not discard the work.
+    /// The export must not discard the work.
     Refuse(Refusal),
 }
 
@@ -114,7 +114,7 @@ pub(super) enum KeptDecision {
 pub(super) struct Refusal {
     /// A description of the kept work and its place.
     what: String,
-    /// The decision.
+    /// The advice.
     way: String,
 }
 
@@ -128,7 +128,7 @@ impl Refusal {
     }
 }
 
-/// Decides about what was found in the work directory `part`. A continuation still has to compare it with its digests.
+/// Decides about the kept work in the directory `part`. A continuation must still compare the files with their digests.
 pub(super) fn decide(
     export: &Export,
     config: Option<&Config>,
@@ -148,7 +148,7 @@ pub(super) fn decide(
     let restart = format!("to discard them and begin again, {}", ways.restart);
     let refuse = |what: String, way: String| KeptDecision::Refuse(Refusal { what, way });
     let Some(config) = config else {
-        // Records that are at hand are never kept, so the work is another export's.
+        // An export of records in memory keeps no work, so the work is another export's.
         let what = format!("{shown} holds records of an unfinished export from the service");
         let way = "finish that export, write to another path, or remove the directory";
         return refuse(what, way.to_owned());
@@ -195,7 +195,7 @@ pub(super) fn decide(
     refuse(what, way)
 }
 
-/// The time at which the checkpoint of this work directory was written, in words.
+/// Returns the words for the time at which the checkpoint of this work directory was written.
 fn kept_at(part: &Path) -> String {
     let written = fs::metadata(part.join(CHECKPOINT)).and_then(|found| found.modified());
     let time = |at| DateTime::<Utc>::from(at).format(", kept at %Y-%m-%d %H:%M UTC");

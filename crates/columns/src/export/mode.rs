@@ -1,4 +1,5 @@
-//! The permissions of the files of an export: they are their owner's alone, unless the caller shares the finished one.
+//! The permissions of the files of an export. Only their owner can read them, unless the caller shares the finished
+//! file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -39,7 +40,7 @@ pub(super) fn private() -> OpenOptions {
     options
 }
 
-/// Gives the finished file the permissions of the file that it replaces. If it replaces none, it has these.
+/// Gives the finished file the permissions of the file that it replaces, or `mode` if it replaces none.
 pub(super) fn set_final_mode(file: &File, target: &Path, mode: FileMode) -> io::Result<()> {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! Takes the records of one export to a stream or an unfinished file.
+//! Writes the records of one export to a stream or an unfinished file.
 
 use super::unfinished::ResumableFile;
 use super::work::OUTPUT;
@@ -19,25 +19,25 @@ use talentdata_core::{Config, Error, ErrorKind, Result};
 /// The output of a running export.
 pub(super) struct Output {
     export: Export,
-    /// None for a stream.
+    /// `None` for a stream.
     file: Option<ResumableFile>,
     /// `None` if the records are written unchanged, and until there is data to write.
     encoder: Option<Encoder>,
     /// Compares the records with the schema that was given.
     checker: Option<Checker>,
-    /// The columns that the encoder has inferred, once it has written all records.
+    /// The differences from the inferred columns, after the encoder wrote all records.
     found: Option<SchemaDifferences>,
-    /// Of the records that all runs have written.
+    /// The digest of the records that all runs wrote.
     records: RecordsDigest,
-    /// True while each batch was written as a whole; else nothing more may be kept.
+    /// True if each batch was written as a whole. Otherwise nothing more may be kept.
     is_whole: bool,
     stopped: Arc<AtomicBool>,
 }
 
 impl Output {
-    /// Keeps other exports away from the path. What an earlier export has left there stays until
-    /// there is something to write. Only what comes from a client, by its `config`, can be resumed. Once `stopped` is
-    /// true, what takes long is given up.
+    /// Opens the output and excludes other exports to the path. The work of an earlier export stays until there is
+    /// something to write. The export can be resumed only with the `config` of a client. Once `stopped` is true, long
+    /// work is abandoned.
     pub(super) fn open(
         export: &Export,
         config: Option<&Config>,
@@ -84,7 +84,7 @@ impl Output {
         Encoder::new(export.format, export.resource, &table, name, writer)
     }
 
-    /// Begins to write to a file. What earlier runs have kept is encoded again.
+    /// Begins to write to a file. The kept records of earlier runs are encoded again.
     fn begin(&mut self) -> Result<()> {
         let encodes = self.encoder.is_none() && self.export.format != Format::Jsonl;
         let Some(file) = self.file.as_mut().filter(|_| encodes) else {
@@ -103,7 +103,7 @@ impl Output {
         Ok(())
     }
 
-    /// Takes records, and writes what can be written.
+    /// Takes records, and writes those that can be written already.
     pub(super) fn take(&mut self, batch: &Batch) -> Result<()> {
         self.is_whole = false;
         self.begin()?;
@@ -124,14 +124,14 @@ impl Output {
         match self.file.as_mut().map(|file| file.note(batch)) {
             Some(true) => self.save()?,
             Some(false) => {}
-            // Its reader need not wait.
+            // The reader of a stream gets each batch at once.
             None => self.encoder.iter_mut().try_for_each(Encoder::flush)?,
         }
         self.is_whole = true;
         Ok(())
     }
 
-    /// Writes the end, gives a file its final name, and says what was written.
+    /// Writes the end, gives a file its final name, and describes what was written.
     pub(super) fn end(&mut self) -> Result<Written> {
         self.begin()?;
         let encoded = self.encoder.take().map(|mut encoder| {
@@ -155,7 +155,7 @@ impl Output {
         })
     }
 
-    /// Returns how the records of all runs differed from their columns, if they have any.
+    /// Returns the differences between the records of all runs and their columns, if there are columns.
     pub(super) fn differences(&self) -> Option<SchemaDifferences> {
         let given = self.checker.as_ref().map(Checker::differences);
         let decided = || self.encoder.as_ref().and_then(Encoder::differences);
@@ -189,12 +189,12 @@ impl Sink for Output {
 
     fn resume(&mut self) -> Option<Resume> {
         let resume = self.file.as_mut()?.resume.take()?;
-        // What fails here fails again as soon as there is something to write.
+        // An error here occurs again as soon as there is something to write.
         let _ = self.begin();
         Some(resume)
     }
 
-    /// Unknown fields and values in the receipt are those of the earlier runs only.
+    /// The returned receipt has the unknown fields and values of earlier runs only.
     fn write(&mut self, batch: Batch) -> Result<Receipt> {
         self.take(&batch)?;
         Ok(self.with_earlier(batch.receipt))
@@ -213,7 +213,7 @@ impl Sink for Output {
     fn abandon(mut self, error: Error) -> Error {
         let is_behind = self.file.as_ref().is_some_and(ResumableFile::is_behind);
         if is_behind && self.is_whole {
-            // Where that fails, fewer records are kept.
+            // If that fails, fewer records are kept.
             let _ = self.save();
         }
         self.encoder = None;

@@ -266,7 +266,7 @@ impl ResumableFile {
                 Some((records, _)) => {
                     format!("the {records} records of an earlier export are still kept in {part}")
                 }
-                None => format!("what an earlier export has kept in {part} was not changed"),
+                None => format!("the work that an earlier export kept in {part} was not changed"),
             };
         }
         if let Some((records, _)) = self.stored {

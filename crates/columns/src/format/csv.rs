@@ -1,4 +1,4 @@
-//! CSV: the columns of the Arrow schema, quoted as RFC 4180 says.
+//! CSV with the columns of the Arrow schema, quoted according to RFC 4180.
 
 use super::refused;
 use crate::arrow::{Checker, EXTRA, Object, TableSchema, text};
@@ -7,11 +7,10 @@ use std::io::Write;
 use std::sync::Arc;
 use talentdata_core::{RawRecord, Result};
 
-/// Writes CSV with a header, lines ending in a line feed.
-///
-/// An empty cell has no quotes and an empty text has, as PostgreSQL, Polars and PyArrow tell them apart, and DuckDB
-/// with `allow_quoted_nulls = false`. Numbers, dates and timestamps are the service's own text and nested values are its JSON, so
-/// that none of them needs to be in `_extra`.
+/// A writer of CSV with a header. Lines end in a line feed.
+/// An empty text has quotes, and an empty cell has none. PostgreSQL, Polars and PyArrow distinguish them like this, and
+/// DuckDB does with `allow_quoted_nulls = false`. Numbers, dates and timestamps are the service's own text and nested
+/// values are its JSON, so none of them needs to be in `_extra`.
 pub(super) struct CsvWriter<W: Write> {
     pub(super) output: W,
     schema: Arc<TableSchema>,
@@ -35,7 +34,7 @@ impl<W: Write> CsvWriter<W> {
         Ok(writer)
     }
 
-    /// Writes a row, whose rest the checker compares with the columns.
+    /// Writes a row. The checker compares with the columns what the row does not hold.
     pub(super) fn write(
         &mut self,
         record: &RawRecord,
@@ -74,7 +73,7 @@ impl Row {
         }
         self.text.push(b'"');
         let begin = self.text.len();
-        // The most it can become: each byte a quote, doubled.
+        // The maximum length: each byte is a quote that is doubled.
         self.text.resize(begin + 2 * text.len(), 0);
         let (_, _, length) = csv_core::quote(text, &mut self.text[begin..], b'"', b'"', true);
         self.text.truncate(begin + length);

@@ -29,14 +29,14 @@ fn written(format: Format, columns: &TableSchema, records: &[RawRecord]) -> Vec<
     bytes
 }
 
-/// Text formats give the same records back.
+/// Writes records in a text format.
 fn text(format: Format, columns: &TableSchema, records: &[RawRecord]) -> String {
     String::from_utf8(written(format, columns, records)).unwrap()
 }
 
 proptest! {
     #[test]
-    fn what_is_written_comes_back_exactly(
+    fn written_records_are_read_back_exactly(
         Table { records, sample } in table(),
         kinds in select(&[ColumnTypes::Typed, ColumnTypes::Json][..]),
         rows in 1..8_usize,
@@ -58,7 +58,7 @@ proptest! {
         prop_assert!(cells[0].iter().map(|cell| cell.as_deref().unwrap()).eq(names));
         let back: Vec<Fields> = cells[1..].iter().map(|cells| csv_row(&columns, cells)).collect();
         prop_assert_eq!(&back, &sent);
-        // The library reads the same, but does not tell an empty cell from an empty text.
+        // The library reads the same, but does not distinguish an empty cell from an empty text.
         let mut library = ::csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
         let read: Vec<_> = library.records().map(Result::unwrap).collect();
         prop_assert_eq!(read.len(), cells.len());
@@ -83,7 +83,7 @@ proptest! {
 }
 
 #[test]
-fn text_formats_keep_what_readers_tell_apart() {
+fn text_formats_keep_empty_cells_and_texts_distinct() {
     let sample = [
         record(r#"{"id":"1","n":1.10,"tags":["a","b"]}"#),
         record("{\"id\":\"\",\"email\":\"say \\\"hi\\\",\\nbye\",\"n\":2}"),
@@ -98,7 +98,7 @@ fn text_formats_keep_what_readers_tell_apart() {
     let pools = TableSchema::infer(ListName::Pools, &[], ColumnTypes::Typed);
     let rows = text(Format::Csv, &pools, &[record("{}"), record("{\"a\":1}")]);
     assert_eq!(rows, "_extra\n\"\"\n\"{\"\"a\"\":1}\"\n");
-    // Line breaks go only where they are between tokens.
+    // Line breaks are removed only between tokens.
     let records = [
         record("{\"a\" : \"x \\n\"}"),
         record("{\n  \"a\" : \"x \\n \\\" y\",\r\n\"b\":[1,\n 2]}"),
@@ -131,14 +131,14 @@ fn csv_row(columns: &TableSchema, cells: &[Option<String>]) -> Fields {
     row(cells, extra.as_deref())
 }
 
-/// Reads RFC 4180; a cell without quotes and without text is none.
+/// Reads CSV of RFC 4180. A cell without quotes and without text is `None`.
 fn cells(mut text: &str) -> Vec<Vec<Option<String>>> {
     let (mut rows, mut row) = (Vec::new(), Vec::new());
     while !text.is_empty() {
         let mut cell = text.starts_with('"').then(String::new);
         while let Some((quoted, cell)) = text.strip_prefix('"').zip(cell.as_mut()) {
             let (piece, rest) = quoted.split_once('"').unwrap();
-            // Another quote is one within the text.
+            // A doubled quote is a quote in the text.
             cell.push_str(piece);
             cell.push_str(&rest[..usize::from(rest.starts_with('"'))]);
             text = rest;
@@ -164,7 +164,7 @@ fn a_row_group_has_8192_records() {
     assert_eq!(rows, [8192, 8192, 3616]);
 }
 
-/// Behind a full dictionary come plain pages, which fastparquet of 2026 reads as nulls.
+/// A full dictionary is followed by plain pages, which fastparquet of 2026 reads as nulls.
 #[test]
 fn a_dictionary_has_room_for_the_values_of_a_row_group() {
     let long = |id| record(format!("{{\"id\":\"{id:0200}\"}}"));
@@ -183,7 +183,7 @@ fn a_dictionary_has_room_for_the_values_of_a_row_group() {
 }
 
 #[test]
-fn values_within_text_have_no_column_to_differ_from() {
+fn values_within_a_text_column_are_not_compared() {
     let records = [
         record(r#"{"id":"1","x":{"a":1},"y":1}"#),
         record(r#"{"id":"2","x":{"a":"b","c":1},"y":"b"}"#),

@@ -45,7 +45,7 @@ fn is_at(session: &Session, records: u64, completeness: Completeness) {
 }
 
 #[test]
-fn the_first_use_keeps_the_scan_and_the_receipt_counts_what_it_was_given() {
+fn the_first_reader_keeps_the_scan_and_the_receipt_counts_its_records() {
     let session = session(3);
     let (first, second) = (session.records(), session.records());
     assert!(session.take(first).is_none());
@@ -117,7 +117,7 @@ fn a_table_is_given_once_and_only_when_it_is_complete() {
 }
 
 #[test]
-fn what_is_not_proven_ends_by_the_option_or_else_by_who_reads() {
+fn an_unproven_list_ends_as_the_option_or_the_mode_says() {
     let (fail, warn, accept) = (Unproven::Fail, Unproven::Warn, Unproven::Accept);
     for (mode, by_default, advice) in [
         (ReadMode::Records(0), accept, ""),

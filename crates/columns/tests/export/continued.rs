@@ -1,4 +1,4 @@
-//! Stopped wherever it may be and continued, an export ends with the same bytes as one that was left alone.
+//! An export that was stopped anywhere and resumed ends with the same bytes as an undisturbed one.
 
 use super::service::client;
 use super::{Service, export, fails, make_pipe, names, place, run, run_pages, stub};
@@ -14,7 +14,7 @@ use talentdata_core::ErrorKind;
 use talentdata_core::scan::Completeness;
 use talentdata_sandbox::{ChangeKind, Drift};
 
-/// Adds data after the checkpoint that a killed process may have left.
+/// Adds the data that a killed process may have written after its checkpoint.
 fn tear(path: &Path) {
     for name in ["data", "ids"] {
         let file = fs::File::options().append(true).open(work(path, name));
@@ -27,7 +27,7 @@ fn tear(path: &Path) {
 /// Stops exports after given numbers of pages in each of their runs. A run without pages still encodes the kept
 /// records.
 #[tokio::test]
-async fn wherever_it_is_stopped_it_goes_on_to_the_same_bytes() {
+async fn an_export_stopped_anywhere_is_resumed_to_the_same_bytes() {
     let each = (1..=11).map(|pages| vec![pages]);
     let each = each.chain([vec![1; 9], vec![1, 2, 3]]).collect();
     let table: [(Format, u64, Vec<Vec<u64>>); 4] = [
@@ -114,7 +114,7 @@ async fn a_limit_ends_the_export_and_covers_all_its_runs() {
 }
 
 #[tokio::test]
-async fn a_page_that_always_fails_leaves_what_came_before_it() {
+async fn a_page_that_always_fails_keeps_the_records_before_it() {
     let service = Service::start(300);
     let (directory, path) = place();
     let mut export = export(Format::Jsonl, &path);
@@ -122,7 +122,7 @@ async fn a_page_that_always_fails_leaves_what_came_before_it() {
     for (from, status, choice, kind) in [
         (1, 403, KeptWork::Resume, ErrorKind::Forbidden),
         (7, 400, KeptWork::Resume, ErrorKind::BadRequest),
-        // One that begins again leaves what it finds as it is until there is something to write.
+        // An export that begins again does not change kept work until there is something to write.
         (1, 403, KeptWork::Restart, ErrorKind::Forbidden),
     ] {
         service.fail(from, status);
@@ -154,9 +154,9 @@ async fn a_page_that_always_fails_leaves_what_came_before_it() {
     assert_eq!(fs::read_to_string(&path).unwrap(), service.lines().await);
 }
 
-/// A list that changes while it is exported, stopped and resumed: what stayed is there, once, in order.
+/// A list changes while it is exported, stopped and resumed. Records that stayed are exported once, in order.
 #[tokio::test]
-async fn what_stayed_all_the_time_is_there_once() {
+async fn records_that_stayed_all_the_time_are_exported_once() {
     let ids = |lines: &str| -> HashSet<Value> {
         let id = |line| serde_json::from_str::<Value>(line).unwrap()["id"].clone();
         lines.lines().map(id).collect()

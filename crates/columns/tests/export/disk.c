@@ -2,8 +2,8 @@
  *
  * It counts the calls that change the files in the directory TALENTDATA_TEST_DIRECTORY, from 0. Before call
  * number TALENTDATA_TEST_CALL it does what TALENTDATA_TEST_EVENT says: "kill" and "stop" are signals to the
- * process itself, a number is the errno with which the call fails, a write after the first half. With the call "rename" or "unlink" the
- * event comes before the first such call on a name that ends with TALENTDATA_TEST_NAME.
+ * process itself, and a number is the errno with which the call fails. A failing write writes the first half. With the
+ * call "rename" or "unlink" the event comes before the first such call on a name that ends with TALENTDATA_TEST_NAME.
  *
  * In the directory TALENTDATA_TEST_DISK it notes what each fsync makes permanent: the content of a file in a
  * file that is named "file-" and its inode, and the names in a directory with their inodes, those of directories

@@ -1,6 +1,5 @@
 //! A disk that keeps nothing but what was synced, and whose calls fail on demand.
-//!
-//! A process runs with `disk.c`, which notes what was synced; then everything else is lost.
+//! A process runs with `disk.c`, which records what was synced. Then everything else is lost.
 
 use std::fmt::Display;
 use std::fs::{self, DirBuilder};
@@ -10,10 +9,10 @@ use std::process::Command;
 use std::sync::LazyLock;
 use tempfile::TempDir;
 
-/// A directory on a disk that forgets.
+/// A directory on a disk that loses everything that was not synced.
 pub(super) struct Disk {
     pub(super) directory: PathBuf,
-    /// The file in which `disk.c` notes what was synced.
+    /// The directory in which `disk.c` records what was synced.
     notes: PathBuf,
     _root: TempDir,
 }
@@ -39,7 +38,7 @@ impl Disk {
         }
     }
 
-    /// The shell commands in front of a process that writes to the disk, with more settings of `disk.c`.
+    /// Returns the shell commands before a process that writes to the disk, with more settings of `disk.c`.
     pub(super) fn setting(&self, more: &str) -> String {
         let (notes, directory) = (self.notes.display(), self.directory.display());
         let library = library().display();
@@ -49,14 +48,14 @@ impl Disk {
         )
     }
 
-    /// The same, with an event before a call.
+    /// Returns the shell commands before a process that writes to the disk, with an event before a call.
     pub(super) fn at(&self, call: impl Display, event: impl Display) -> String {
         let event = format!("TALENTDATA_TEST_CALL={call} TALENTDATA_TEST_EVENT={event}");
         self.setting(&event)
     }
 
-    /// The power fails: of each file only what was synced is left, and of a directory only the names that were synced,
-    /// unless it is one of those that have `kept` the others.
+    /// Simulates a power failure. Only the synced part of each file remains, and only the synced names of each
+    /// directory. The directories `kept` keep all names.
     pub(super) fn fail(&self, kept: &str) {
         self.sync_those(kept);
         let left = self.directory.with_extension("left");
@@ -67,14 +66,14 @@ impl Disk {
         self.sync();
     }
 
-    /// Makes everything permanent that is there now, what another process did included.
+    /// Makes the current state permanent, including the changes of other processes.
     pub(super) fn sync(&self) {
         fs::remove_dir_all(&self.notes).unwrap();
         fs::create_dir(&self.notes).unwrap();
         self.sync_those("");
     }
 
-    /// Syncs what `find` finds so.
+    /// Syncs the files and directories that `find` finds with the expression `which`.
     fn sync_those(&self, which: &str) {
         let (setting, directory) = (self.setting(""), self.directory.display());
         let command = format!("{setting} find '{directory}' {which} -exec sync {{}} +");
@@ -82,7 +81,7 @@ impl Disk {
         assert!(synced.unwrap().success());
     }
 
-    /// Makes a directory of what was noted of the one with this inode.
+    /// Restores the recorded state of the directory with this inode.
     fn leave(&self, number: &str, to: &Path) {
         DirBuilder::new().mode(0o700).create(to).unwrap();
         let names = fs::read_to_string(self.notes.join(format!("names-{number}")));

@@ -18,10 +18,10 @@ fn on_disk(format: Format) -> (Disk, Export) {
     (disk, export)
 }
 
-/// Kills exports over and over, each at a moment of its own, and completes the last one. If the power fails as well, the
-/// disk forgets what was not synced.
+/// Kills exports again and again, each at another time, and completes the last one. With a power failure, the disk also
+/// loses everything that was not synced.
 #[tokio::test]
-async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
+async fn kills_at_any_time_lose_and_repeat_nothing() {
     // TALENTDATA_ROUNDS asks for more.
     let given = std::env::var("TALENTDATA_ROUNDS");
     let given = given.map_or(60, |rounds| rounds.parse().unwrap());
@@ -37,20 +37,20 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
         let path = disk.directory.join("out");
         let pages = records / export.scan.page_size.unwrap();
         let (mut killed, mut resumed, mut whole) = (0, 0, 0);
-        // Kills that leave no work to continue from prove little.
+        // Kills that leave no work to resume prove little.
         while killed < rounds || (resumed == 0 && killed < 10 * rounds) {
             resumed += usize::from(export.is_resumable(&service.client));
             let restarts = fastrand::u8(..6) == 0;
             export.kept = [KeptWork::Resume, KeptWork::Restart][usize::from(restarts)];
             let mut child = service.child(&disk.setting(""), &export);
-            // It is killed some requests later, fewer than there are pages, and somewhat after the last of them;
-            // sooner if it ends.
+            // The process is killed a random number of requests later, fewer than there are pages, and after a random
+            // delay.
             let requests = || service.sandbox.stats().requests;
             let last = requests() + fastrand::u64(..pages);
             while requests() < last && child.try_wait().unwrap().is_none() {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // Of all lengths alike, up to half a second.
+            // Short delays are as frequent as long ones, up to half a second.
             let bits = fastrand::u32(8..19);
             std::thread::sleep(Duration::from_micros(fastrand::u64(..1 << bits)));
             child.kill().unwrap();
@@ -65,8 +65,8 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
                 whole += 1;
                 assert!(fs::read(&path).unwrap() == expected, "{format}");
                 fs::remove_file(&path).unwrap();
-                // Otherwise the next failure would bring the file back, with the bytes of another file that has its
-                // inode by then.
+                // Otherwise the next failure would restore the file, with the bytes of another file that reuses its
+                // inode.
                 disk.sync();
             }
         }
@@ -77,10 +77,10 @@ async fn killed_at_any_moment_nothing_is_lost_or_repeated() {
     }
 }
 
-/// A power failure before each call that changes a file, and another one while the export that follows
-/// begins: what is left can always be resumed.
+/// The power fails before each call that changes a file, and again while the next export begins. The remaining work can
+/// always be resumed.
 #[tokio::test]
-async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
+async fn work_can_be_resumed_after_a_power_failure_before_any_call() {
     for (format, records, kept, step) in [
         (Format::Jsonl, 60, KEPT_NOWHERE, 1),
         (Format::Jsonl, 60, KEPT_EVERYWHERE, 1),
@@ -106,7 +106,7 @@ async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
             }
             let left = fs::read(disk.directory.join("out"));
             assert!(left.is_err() || left.unwrap() == expected, "{calls}");
-            // Twice in a row, and the second time early: also while an export begins again.
+            // The second failure comes early, also while an export begins again.
             export.kept = [KeptWork::Resume, KeptWork::Restart][calls % 2];
             cut(calls % 13, &export);
             export.kept = [KeptWork::Resume, KeptWork::Restart][calls / 2 % 2];
@@ -119,12 +119,12 @@ async fn a_power_failure_before_any_call_leaves_what_can_be_resumed() {
 
 /// Each call fails in turn, until the export has no more of them.
 #[tokio::test]
-async fn whichever_call_fails_what_is_left_can_be_resumed() {
+async fn work_can_be_resumed_after_any_failed_call() {
     for (format, records, step) in [(Format::Jsonl, 60, 1), (Format::Parquet, 8_700, 9)] {
         let service = Service::start(records);
         let (_, expected) = undisturbed(&service.client, format).await;
         let (mut call, mut last) = (0, 0);
-        // Some failures do no harm, such as that of removing what is not there.
+        // Some failures do no harm, for example to remove a file that does not exist.
         while call <= last + 5 * step {
             let (disk, export) = on_disk(format);
             let path = disk.directory.join("out");
@@ -149,7 +149,7 @@ async fn whichever_call_fails_what_is_left_can_be_resumed() {
                 } else if said.contains("out is complete") {
                     assert!(path.exists(), "{said}");
                 } else if !said.contains("nothing can be resumed") {
-                    // It failed before there was anything to keep.
+                    // The export failed before there was anything to keep.
                     assert!(left.is_empty(), "{call}: {said} {left:?}");
                 }
                 finishes(&service, &export, &disk, &expected).await;
@@ -171,9 +171,9 @@ async fn finishes(service: &Service, export: &Export, disk: &Disk, expected: &[u
     assert_eq!(names(&disk.directory), ["out"]);
 }
 
-/// File systems without locks, directories of other users: settings of the disk, and what a refusal says.
+/// File systems without locks and directories of other users: settings of the disk, and the words of the refusal.
 #[tokio::test]
-async fn what_is_odd_about_a_system_does_no_harm_or_is_refused() {
+async fn an_unusual_file_system_does_no_harm_or_is_refused() {
     let service = Service::start(60);
     let (_, expected) = undisturbed(&service.client, Format::Jsonl).await;
     let foreign = ["belongs to another user", "move it away"];
@@ -182,14 +182,14 @@ async fn what_is_odd_about_a_system_does_no_harm_or_is_refused() {
         ("FLOCK=37", None),
         ("FLOCK=38", None),
         ("FLOCK=95", None),
-        // Whether another export has locked it cannot be told.
+        // It is unknown if another export has the lock.
         (
             "FLOCK=5",
             Some((ErrorKind::Io, ["out.part/lock", "Input/output error"])),
         ),
         ("FOREIGN=.part", Some((ErrorKind::Path, foreign))),
     ] {
-        // Resumed, or begun again.
+        // The export is resumed or begins again.
         for choice in [KeptWork::Resume, KeptWork::Restart] {
             let (disk, mut export) = on_disk(Format::Jsonl);
             let path = disk.directory.join("out");

@@ -1,4 +1,4 @@
-//! Kept work is not thrown away: exports over it are refused, continue it, or begin again and say so.
+//! Kept work is never lost silently: exports over it are refused, continue it, or begin again and say so.
 
 use super::service::client;
 use super::{
@@ -27,7 +27,7 @@ fn bytes(path: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// An export in this format that was stopped when it had kept records of some pages.
+/// Returns an export that was stopped after it kept records of some pages.
 async fn stopped(service: &Service, format: Format, path: &Path) -> Export {
     let export = export(format, path);
     let stopped = run_pages(&export, &service.client, 12).await;
@@ -35,7 +35,7 @@ async fn stopped(service: &Service, format: Format, path: &Path) -> Export {
     export
 }
 
-/// It is refused with these words before anything is sent, and nothing that was kept changes.
+/// Asserts that an export is refused with these words before anything is sent, and that the kept work does not change.
 async fn refused(service: &Service, client: &Client, export: &Export, path: &Path, words: &str) {
     let state = || {
         let stats = service.sandbox.stats();
@@ -51,7 +51,7 @@ async fn refused(service: &Service, client: &Client, export: &Export, path: &Pat
 type Change = fn(&mut Export);
 
 #[tokio::test]
-async fn without_a_choice_an_export_over_kept_work_is_refused_with_both_ways_out() {
+async fn an_export_over_kept_work_is_refused_and_names_both_options() {
     let service = Service::start(1_500);
     for format in PLAIN_AND_ENCODED {
         let (_directory, path) = place();
@@ -202,7 +202,7 @@ async fn after_a_change_of_settings_a_resume_begins_again_and_says_what_differed
             "{said}"
         );
         assert_eq!(receipt.resumed, 0, "{said}");
-        // The bytes are those of an export that found nothing.
+        // The bytes are the same as without kept work.
         let written = fs::read(&path).unwrap();
         fs::remove_file(&path).unwrap();
         assert_eq!(run(&other, ours).await.unwrap().restarted, None);
@@ -212,7 +212,7 @@ async fn after_a_change_of_settings_a_resume_begins_again_and_says_what_differed
 }
 
 #[tokio::test]
-async fn nothing_is_discarded_before_the_first_page_has_come() {
+async fn nothing_is_discarded_before_the_first_page() {
     let service = Service::start(500);
     let (_directory, path) = place();
     let mut other = stopped(&service, Format::Jsonl, &path).await;
@@ -291,7 +291,7 @@ async fn a_work_directory_without_records_is_no_work() {
     for choice in EVERY_CHOICE {
         let (_directory, path) = place();
         let mut export = stopped(&service, Format::Jsonl, &path).await;
-        // As an export leaves it that is killed before its first page.
+        // An export that is killed before its first page leaves this.
         fs::remove_file(work(&path, "data")).unwrap();
         assert!(!export.is_resumable(&service.client));
         export.kept = choice;
@@ -383,7 +383,7 @@ fn a_job_that_is_run_again_resumes_what_it_has_kept_itself() {
         service.fail(9, 404);
         fails(job.run(), ErrorKind::NotFound, "records are kept in");
         sandbox.set_faults(r#"{"rules": []}"#).unwrap();
-        // Another one has kept nothing, and is asked.
+        // Another job kept nothing itself, so it must choose.
         if choice == KeptWork::Refuse {
             let another = export.job(&client).unwrap();
             for _ in 0..2 {

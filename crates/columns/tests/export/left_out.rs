@@ -1,4 +1,4 @@
-//! Fields that an export leaves out are in none of its files, whether it was stopped or has ended.
+//! The files of a stopped or finished export do not contain omitted fields.
 
 use super::{Service, export, place, run, run_pages};
 use serde_json::Value;
@@ -20,7 +20,7 @@ fn found(directory: &Path, texts: &[String]) -> usize {
     counts.sum()
 }
 
-/// The addresses of all contacts, which are unlike anything else.
+/// Returns the email addresses of all contacts, which occur in no other text.
 async fn emails(service: &Service) -> Vec<String> {
     let lines = service.lines().await;
     let records = lines

@@ -36,19 +36,20 @@ use talentdata_core::{Client, Result};
 use tempfile::TempDir;
 use tokio::sync::watch;
 
-/// The two ways to keep unfinished data: the records are the output, or it is encoded beside them.
+/// The two ways to keep unfinished data: the records are the output, or the output is encoded next to them.
 const PLAIN_AND_ENCODED: [Format; 2] = [Format::Jsonl, Format::Parquet];
 
 const EVERY_CHOICE: [KeptWork; 3] = [KeptWork::Refuse, KeptWork::Resume, KeptWork::Restart];
 
-/// A directory, and a path in it.
+/// Returns a temporary directory, and a path in it.
 fn place() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out");
     (directory, path)
 }
 
-/// An export of contacts: of JSON Lines in small pages, else in the largest, so that columns are soon decided.
+/// Returns an export of contacts. JSON Lines are read in small pages, other formats in the largest, so that columns are
+/// decided soon.
 fn export(format: Format, path: &Path) -> Export {
     let page_size = if format == Format::Jsonl { 10 } else { 100 };
     Export::new(ListName::Contacts, format, Target::File(path.to_owned()))

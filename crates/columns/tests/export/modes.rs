@@ -11,14 +11,14 @@ fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-/// Makes a file that the export will replace.
+/// Creates a file that the export will replace.
 fn older(path: &Path, mode: u32) {
     fs::write(path, "older").unwrap();
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
 #[tokio::test]
-async fn a_file_that_is_replaced_stays_until_then_and_hands_on_its_mode() {
+async fn a_replaced_file_stays_until_the_end_and_passes_on_its_mode() {
     let service = Service::start(2_500);
     let modes = [0o400, 0o440, 0o600, 0o666].into_iter();
     for (wanted, format) in modes.flat_map(|mode| PLAIN_AND_ENCODED.map(|format| (mode, format))) {
@@ -42,7 +42,7 @@ async fn a_file_that_is_replaced_stays_until_then_and_hands_on_its_mode() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_closed_while_the_export_runs_stays_closed() {
+async fn a_file_that_becomes_private_while_the_export_runs_stays_private() {
     let service = Service::start(100);
     let (_directory, path) = place();
     let close = |_: &_| older(&path, 0o600);
@@ -52,13 +52,13 @@ async fn a_file_that_is_closed_while_the_export_runs_stays_closed() {
 }
 
 #[tokio::test]
-async fn a_new_file_is_its_owners_alone_whatever_the_umask() {
+async fn a_new_file_is_private_regardless_of_the_umask() {
     act_as_child().await;
     let service = Service::start(100);
     for format in PLAIN_AND_ENCODED {
         for umask in [0o077, 0o022, 0o000] {
             let (_directory, path) = place();
-            // One that is replaced does not go by it.
+            // A replaced file keeps its own mode.
             for wanted in [0o600, 0o660] {
                 let limits = format!("umask {umask:03o};");
                 let mut child = service.child(&limits, &export(format, &path));
@@ -71,7 +71,7 @@ async fn a_new_file_is_its_owners_alone_whatever_the_umask() {
 }
 
 #[tokio::test]
-async fn files_are_their_owners_alone_until_they_have_the_mode_that_is_set() {
+async fn files_are_private_until_they_get_the_mode_that_is_set() {
     let service = Service::start(300);
     for format in PLAIN_AND_ENCODED {
         let (directory, path) = place();

@@ -75,7 +75,7 @@ impl Place {
         }
     }
 
-    /// All files, those in directories too; pipes are not opened.
+    /// Returns the state of all files, also in directories. Pipes are not opened.
     fn state(&self) -> Vec<State> {
         let (mut states, mut left) = (Vec::new(), vec![self.directory.path().to_owned()]);
         while let Some(directory) = left.pop() {
@@ -93,14 +93,15 @@ impl Place {
         states
     }
 
-    /// It is refused with this kind and these words, which `|` separates, and nothing changes.
+    /// Asserts that the export is refused with this kind and these words, which `|` separates, and that nothing
+    /// changes.
     async fn refuses(&self, client: &Client, export: &Export, kind: ErrorKind, words: &str) {
         let before = self.state();
         fails(run(export, client).await, kind, words);
         assert_eq!(self.state(), before, "{words}");
     }
 
-    /// It is refused with the name and the way out, regardless of the choice about kept work.
+    /// Asserts that the export is refused with the name and advice, regardless of the choice about kept work.
     async fn refuses_foreign(&self, service: &Service, export: &Export, name: &Path) {
         let words = format!("{}|move it away|another output path", name.display());
         let mut export = export.clone();
@@ -111,7 +112,7 @@ impl Place {
         }
     }
 
-    /// The same for each of these things at a name, which are removed again.
+    /// Asserts that the export is refused with each of these things at a name, and removes them again.
     async fn refuses_all(&self, service: &Service, export: &Export, name: &Path, all: &[&str]) {
         for what in all {
             println!("{} {name:?}: {what}", export.format);
@@ -123,7 +124,7 @@ impl Place {
         }
     }
 
-    /// Nothing is left of the export but its file.
+    /// Asserts that the export left only its file.
     fn is_tidy(&self) {
         let left = names(self.directory.path());
         assert_eq!(left, ["elsewhere", "out", "victim"]);
@@ -136,7 +137,7 @@ fn make_directory(path: &Path, mode: u32) {
 }
 
 #[tokio::test]
-async fn what_others_have_put_at_the_name_is_refused_and_stays() {
+async fn foreign_files_at_the_name_are_refused_and_stay() {
     let (service, place) = (Service::start(30), Place::new());
     let part = place.path.with_extension("part");
     for format in PLAIN_AND_ENCODED {
@@ -150,7 +151,7 @@ async fn what_others_have_put_at_the_name_is_refused_and_stays() {
 }
 
 #[tokio::test]
-async fn what_is_not_ours_within_the_work_directory_is_refused_and_stays() {
+async fn foreign_files_within_the_work_directory_are_refused_and_stay() {
     let service = Service::start(2_500);
     let names = "data ids checkpoint lock output checkpoint.next mine";
     for format in PLAIN_AND_ENCODED {
@@ -186,7 +187,7 @@ async fn what_is_not_ours_within_the_work_directory_is_refused_and_stays() {
 }
 
 #[tokio::test]
-async fn links_that_come_while_an_export_runs_are_not_followed() {
+async fn links_created_while_an_export_runs_are_not_followed() {
     let service = Service::start(2_500);
     for (format, name, resumed) in [(Format::Jsonl, "data", 0), (Format::Arrow, "output", 1)] {
         let place = Place::new();
@@ -209,7 +210,7 @@ async fn links_that_come_while_an_export_runs_are_not_followed() {
 }
 
 #[tokio::test]
-async fn one_whose_work_directory_was_taken_away_harms_nobody() {
+async fn an_export_whose_work_directory_was_replaced_harms_no_file() {
     let (service, place) = (Service::start(300), Place::new());
     let (part, another) = (work(&place.path, ""), work(&place.path, "data"));
     let export = export(Format::Jsonl, &place.path);
@@ -287,7 +288,7 @@ async fn impossible_places_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn a_link_stays_and_what_it_points_at_is_written() {
+async fn a_link_stays_and_its_target_is_written() {
     let (service, place) = (Service::start(40), Place::new());
     let (link, file) = (&place.path, place.directory.path().join("elsewhere/file"));
     symlink("second", link).unwrap();
@@ -303,7 +304,7 @@ async fn a_link_stays_and_what_it_points_at_is_written() {
     assert_eq!(names(&link.with_file_name("elsewhere")), ["file"]);
 }
 
-/// The rename to its name would fail only once all records were read.
+/// Without the check, the rename would fail after all records were read.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_mount_point_is_refused_before_anything_is_sent() {

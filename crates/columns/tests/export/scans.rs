@@ -1,4 +1,4 @@
-//! Lists as record batches, and scans of threads without a runtime.
+//! Lists as record batches, and blocking scans.
 
 use super::service::settings;
 use super::{Service, fails};
@@ -19,9 +19,10 @@ fn batches<T>(scan: talentdata_core::Scan<T>, rows: usize) -> BatchScan {
     BatchScan::new(scan, TableOptions::default().with_batch_rows(rows))
 }
 
-/// The service writes some doubles with 17 digits, also within structs; of contacts, only what appears late is in `_extra`.
+/// The service writes some doubles with 17 digits, also within structs. For contacts, `_extra` contains only fields
+/// that appear late.
 #[tokio::test]
-async fn every_list_becomes_batches_of_one_schema_and_contacts_have_columns_of_their_kinds() {
+async fn every_list_becomes_batches_of_one_schema() {
     let service = Service::start(2500);
     let client = &service.client;
     let mut extra = BTreeMap::<String, usize>::new();
@@ -66,7 +67,7 @@ async fn every_list_becomes_batches_of_one_schema_and_contacts_have_columns_of_t
 }
 
 #[tokio::test]
-async fn the_receipt_counts_what_was_given_and_a_wait_that_is_given_up_loses_nothing() {
+async fn the_receipt_counts_returned_records_and_an_abandoned_wait_loses_none() {
     let service = Service::start(2000);
     let mut scan = service.client.contacts().list();
     for taken in 1..=30 {
@@ -74,7 +75,7 @@ async fn the_receipt_counts_what_was_given_and_a_wait_that_is_given_up_loses_not
         assert_eq!(scan.receipt().records, taken);
     }
     let mut batches = batches(scan, 500);
-    // The sample is received, and not yet given.
+    // The sample was received and not yet returned.
     batches.schema().await.unwrap();
     assert_eq!(batches.receipt().records, 30);
     let mut given = 30;
@@ -95,7 +96,7 @@ async fn the_receipt_counts_what_was_given_and_a_wait_that_is_given_up_loses_not
     assert_eq!(receipt.completeness, Completeness::Proven);
 }
 
-/// 250 contacts, and a client of them for threads without a runtime.
+/// Starts a service with 250 contacts, and a blocking client.
 fn start_blocking() -> (Service, blocking::Client) {
     let service = Service::start(250);
     let (id, secret) = (service.sandbox.client_id(), service.sandbox.client_secret());
@@ -137,7 +138,7 @@ fn a_stopped_scan_stays_stopped_and_keeps_its_receipt() {
 }
 
 #[test]
-fn a_closed_client_refuses_calls_and_its_scans_go_on() {
+fn a_closed_client_refuses_calls_and_its_scans_continue() {
     let (_service, client) = start_blocking();
     let scan = blocking_scan(&client).unwrap();
     client.close();
@@ -164,7 +165,7 @@ fn a_polled_scan_wakes_its_poller() {
 }
 
 #[test]
-fn what_is_printed_of_a_reader_shows_no_record() {
+fn the_debug_text_of_a_reader_shows_no_record() {
     let (service, client) = start_blocking();
     let mut records = client
         .scan(ListName::Contacts, ScanOptions::default())

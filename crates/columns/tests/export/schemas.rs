@@ -1,4 +1,4 @@
-//! Exports whose columns are given: the same in every run, with a report of what differs.
+//! Exports with given columns, which are the same in every run, and the reported differences.
 
 use super::{Service, export, fails, names, place, run, run_pages};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -11,7 +11,7 @@ use talentdata_core::ErrorKind;
 use talentdata_core::scan::SchemaDifferences;
 use talentdata_core::types::ListName;
 
-/// An export with the schema of the list, without its field `tags`.
+/// Returns an export with the schema of the list without its field `tags`.
 async fn pinned(service: &Service, format: Format, path: &Path) -> Export {
     let schema = TableSchema::of_list(&service.client.contacts(), ColumnTypes::Typed).await;
     let mut schema = schema.unwrap();
@@ -84,7 +84,7 @@ async fn columns_that_were_not_given_meet_later_fields_by_the_same_policy() {
 }
 
 #[tokio::test]
-async fn a_new_field_is_no_news_or_an_error_where_that_is_asked_for() {
+async fn a_new_field_is_ignored_or_an_error_as_the_option_says() {
     let service = Service::start(50);
     for format in Format::ALL {
         let (directory, path) = place();

@@ -1,5 +1,5 @@
-//! A sandbox without a rate limit, a client of it, what the list holds by the plainest of means, and exports in
-//! processes of their own, which can be killed and limited.
+//! A sandbox without a rate limit with a client, a simple reader of the whole list, and exports in child processes,
+//! which can be killed and limited.
 
 use super::{EVERY_CHOICE, export, run};
 use serde_json::json;
@@ -39,14 +39,14 @@ impl Service {
         }
     }
 
-    /// From the `from`th request for contacts on, every one fails with this status.
+    /// Makes every request for contacts fail with this status, beginning with request `from`.
     pub(crate) fn fail(&self, from: u64, status: u64) {
         let wanted = json!({"path": "/v1/contacts", "from": from});
         let script = json!({"rules": [{"match": wanted, "reply": {"status": status}}]});
         self.sandbox.set_faults(&script.to_string()).unwrap();
     }
 
-    /// All contacts as JSON Lines, from one page after the other.
+    /// Returns all contacts as JSON Lines, read page by page.
     pub(crate) async fn lines(&self) -> String {
         let (list, mut lines) = (self.client.contacts().raw(), String::new());
         for offset in (0..).step_by(100) {
@@ -61,7 +61,7 @@ impl Service {
         lines
     }
 
-    /// A process that runs an export, after `limits` of the shell.
+    /// Starts a process that runs an export, after the shell commands `limits`.
     pub(crate) fn child(&self, limits: &str, export: &Export) -> Child {
         let Target::File(path) = &export.target else {
             panic!("no file");
@@ -96,11 +96,11 @@ pub(crate) fn client(base_url: &str, id: &str, secret: &str) -> Client {
     settings(base_url, id, secret).build().unwrap()
 }
 
-/// Tells a process that it is a child, and what it needs.
+/// The environment variable that marks a child process and contains its export.
 const CHILD: &str = "TALENTDATA_TEST_EXPORT_CHILD";
 
 /// The test that children run.
-const ENTRY: &str = "modes::a_new_file_is_its_owners_alone_whatever_the_umask";
+const ENTRY: &str = "modes::a_new_file_is_private_regardless_of_the_umask";
 
 /// Runs the child's export, if this process is one; prints the receipt or the error.
 pub(crate) async fn act_as_child() {

@@ -1,4 +1,4 @@
-//! Lists that were read to their end, although nothing proves that every record came, through every reader of Rust.
+//! Unproven lists that were read to their end, through every reader of Rust.
 
 use super::service::{client, settings};
 use super::{export, fails, place};
@@ -12,7 +12,7 @@ use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, ScanOptions, blocking};
 use talentdata_sandbox::{Drift, ListOrder, Options, Sandbox, limit::Policy};
 
-/// The option and whether the end is an error, where record batches are read.
+/// The option, and whether the end is an error, for record batches.
 const BATCHES: [(Option<Unproven>, bool); 4] = [
     (None, true),
     (Some(Unproven::Fail), true),
@@ -20,7 +20,7 @@ const BATCHES: [(Option<Unproven>, bool); 4] = [
     (Some(Unproven::Accept), false),
 ];
 
-/// The same where records are read.
+/// The option, and whether the end is an error, for records.
 const RECORDS: [(Option<Unproven>, bool); 4] = [
     (None, false),
     (Some(Unproven::Fail), true),
@@ -28,7 +28,7 @@ const RECORDS: [(Option<Unproven>, bool); 4] = [
     (Some(Unproven::Accept), false),
 ];
 
-/// A service whose 300 contacts come in another order each time.
+/// Starts a service whose 300 contacts come in another order each time.
 fn unordered() -> Sandbox {
     start(Options {
         order: ListOrder::Random,
@@ -46,7 +46,7 @@ fn start(options: Options) -> Sandbox {
     Sandbox::start(options).unwrap()
 }
 
-/// Two records that nothing tells apart, which come with a doubt and with the end.
+/// Starts a service with two identical records, which cause a doubt.
 fn twins() -> Sandbox {
     let service = start(Options::default());
     let pagination = r#"{"total":2,"limit":100,"offset":0,"hasMore":false}"#;
@@ -89,13 +89,13 @@ fn connect_blocking(service: &Sandbox) -> blocking::Client {
     blocking::Client::new(&settings(service.base_url(), id, secret)).unwrap()
 }
 
-/// Reads batches to their end: the rows, how they ended, and the receipt.
+/// Reads batches to their end. Returns the number of rows, the error, and the receipt.
 async fn read(service: &Sandbox, options: ScanOptions) -> (u64, Option<Error>, Receipt) {
     let scan = connect(service).contacts().scan(options);
     let mut scan = BatchScan::new(scan, TableOptions::default().with_batch_rows(100));
     let (mut rows, mut failed) = (0, None);
     while let Some(batch) = scan.next().await {
-        assert!(failed.is_none(), "nothing comes behind an error");
+        assert!(failed.is_none(), "nothing comes after an error");
         match batch {
             Ok(batch) => rows += batch.num_rows() as u64,
             Err(error) => failed = Some(error),
@@ -105,14 +105,14 @@ async fn read(service: &Sandbox, options: ScanOptions) -> (u64, Option<Error>, R
 }
 
 #[tokio::test]
-async fn batches_end_as_the_option_says_and_the_receipt_stays_at_hand() {
+async fn batches_end_as_the_option_says_and_the_receipt_stays_available() {
     let service = unordered();
     for (unproven, is_error) in BATCHES {
         let (rows, failed, receipt) = read(&service, options(unproven)).await;
         assert_eq!(receipt.completeness, Completeness::NotProven);
         assert!(receipt.records == rows && rows > 0, "{unproven:?}");
         assert_eq!(failed.is_some(), is_error, "{unproven:?}");
-        let words = "contacts: |records came|it is not proven that they are all: |the option unproven to accept";
+        let words = "contacts: |records were received|it is not proven that they are all: |the option unproven to accept";
         if let Some(error) = failed {
             fails(Err::<(), _>(error), ErrorKind::Incomplete, words);
         }
@@ -156,13 +156,13 @@ async fn a_list_that_moves_or_is_cut_short_or_repeats_its_first_page_fails() {
 }
 
 #[tokio::test]
-async fn a_limit_that_is_reached_asks_for_no_proof() {
+async fn a_reached_limit_needs_no_proof() {
     let service = unordered();
     let limited = options(Some(Unproven::Fail)).with_limit(150);
     let (rows, failed, receipt) = read(&service, limited).await;
     assert!(rows == 150 && failed.is_none(), "{failed:?}");
     assert!(!receipt.doubts.is_empty() || receipt.completeness == Completeness::Limited);
-    // Also where the limit is the end of the list.
+    // This is also so if the limit is the end of the list.
     let (service, mut ends) = (twins(), Vec::new());
     for limit in [Some(2), None] {
         let mut limited = options(Some(Unproven::Fail));
@@ -182,7 +182,7 @@ async fn a_warning_is_logged_once_and_names_the_doubts() {
     log::attach(heard.clone());
     let service = twins();
     let told = || std::mem::take(&mut *heard.0.lock().unwrap());
-    let words = "contacts: 2 records came, and it is not proven that they are all: several records without an id are identical";
+    let words = "contacts: 2 records were received, and it is not proven that they are all: several records without an id are identical";
     for (unproven, count) in [
         (Unproven::Warn, 1),
         (Unproven::Accept, 0),
@@ -203,7 +203,7 @@ async fn a_warning_is_logged_once_and_names_the_doubts() {
 }
 
 #[tokio::test]
-async fn records_keep_to_their_receipt_unless_the_option_says_otherwise() {
+async fn records_only_have_a_receipt_unless_the_option_says_otherwise() {
     let service = unordered();
     let client = connect(&service);
     for (unproven, is_error) in RECORDS {

@@ -7,7 +7,7 @@ use talentdata_columns::verify::{read_receipt, verify};
 use talentdata_core::ErrorKind;
 use talentdata_core::scan::Receipt;
 
-/// Contents cut at some places, and with one bit flipped at each of a thousand.
+/// Returns copies of the contents: some truncated, and a thousand with one flipped bit.
 fn harmed(good: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let cuts = [0, 1, 10, good.len() / 2, good.len() - 1].into_iter();
     let mut rng = fastrand::Rng::with_seed(7);
@@ -20,7 +20,7 @@ fn harmed(good: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 }
 
 #[tokio::test]
-async fn what_was_written_has_the_same_records_in_every_format_and_no_harm_to_it_goes_unnoticed() {
+async fn all_formats_have_the_same_records_and_every_damage_is_found() {
     let service = Service::start(30);
     let mut digests = Vec::new();
     for format in Format::ALL {
@@ -48,7 +48,7 @@ async fn what_was_written_has_the_same_records_in_every_format_and_no_harm_to_it
 /// Damages a file of an interrupted export again and again. The damage is found. The file stays unchanged until the
 /// first page of an export that begins again has arrived.
 #[tokio::test]
-async fn harm_to_work_files_never_changes_what_is_exported() {
+async fn damaged_work_files_never_change_the_exported_records() {
     let service = Service::start(1_500);
     for format in PLAIN_AND_ENCODED {
         let (_directory, path) = place();
@@ -59,7 +59,7 @@ async fn harm_to_work_files_never_changes_what_is_exported() {
             ("ids", "records of an earlier export are still kept in"),
             (
                 "checkpoint",
-                "what an earlier export has kept in|out.part was not changed",
+                "the work that an earlier export kept in|out.part was not changed",
             ),
         ] {
             let file = work(&path, name);
@@ -90,7 +90,7 @@ async fn harm_to_work_files_never_changes_what_is_exported() {
 }
 
 #[tokio::test]
-async fn receipts_that_are_none_or_contradict_themselves_are_refused() {
+async fn invalid_and_contradictory_receipts_are_refused() {
     let service = Service::start(30);
     let (directory, path) = place();
     let receipt = run(&export(Format::Jsonl, &path), &service.client).await;

@@ -14,18 +14,18 @@ use OptionKind::{Age, Choice, Columns, Count, CountOrShare, Flag, Mode, Names};
 pub struct JobOption {
     /// The name on every surface.
     pub name: &'static str,
-    /// The kind of values that it takes.
+    /// The kind of its values.
     pub kind: OptionKind,
-    /// The jobs that take it.
+    /// The jobs that have the option.
     pub jobs: &'static [JobKind],
-    /// A phrase that describes it.
+    /// A phrase that describes the option.
     pub what: &'static str,
 }
 
 /// The kind of values that an option takes.
 #[derive(Clone, Copy, Debug)]
 pub enum OptionKind {
-    /// A number of records, from the first of these to the second.
+    /// A number of records, from a minimum to a maximum.
     Count(u64, u64),
     /// True or false. The default is false.
     Flag,
@@ -33,17 +33,17 @@ pub enum OptionKind {
     Choice(&'static [&'static str]),
     /// A number of records, or a share of them.
     CountOrShare,
-    /// A time with its unit.
+    /// A duration with its unit.
     Age,
     /// The permissions of a file, in octal digits.
     Mode,
     /// Names or JSON pointers of fields.
     Names,
-    /// The schema of a list: on the command line the file that holds it.
+    /// The schema of a list. On the command line it is a schema file.
     Columns,
 }
 
-/// A job that takes options.
+/// A job that has options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobKind {
     /// A scan of a list.
@@ -64,7 +64,7 @@ pub const JOB_OPTIONS: &[JobOption] = &[
         name: "page_size",
         kind: Count(1, u64::MAX),
         jobs: &[Scan, Export, Sync],
-        what: "Records per page to ask for; the list's maximum by default",
+        what: "Records to request per page; by default the maximum of the list",
     },
     JobOption {
         name: "limit",
@@ -76,51 +76,44 @@ pub const JOB_OPTIONS: &[JobOption] = &[
         name: "fields",
         kind: Names,
         jobs: &[Scan, Export, Sync, Schema],
-        what: "The only fields to keep beside id, such as email,/languages/*/level: names or JSON pointers, with * for the items of \
-               an array. Others are gone before a record is delivered or written, and a record is no longer the service's own \
-               text. By default all are kept. Those that no record has are reported",
+        what: "The only fields to keep, in addition to id, for example email,/languages/*/level: names or JSON pointers, with * for the items of an array. Other fields are removed before a record is delivered or written, so a record is no longer the service's own text. By default all fields are kept. Names that no record has are reported",
     },
     JobOption {
         name: "drop",
         kind: Names,
         jobs: &[Scan, Export, Sync, Schema],
-        what: "The fields to leave out, written like those of fields, which they precede; id cannot be left out",
+        what: "The fields to omit, written like the option fields, over which it takes precedence; id cannot be omitted",
     },
     JobOption {
         name: "hash",
         kind: Names,
         jobs: &[Scan, Export, Sync, Schema],
-        what: "The fields in whose place there is a digest of the value, written like those of fields and kept with them: equal \
-               values have equal digests. Null stays null. The setting hash_key has the key",
+        what: "The fields to replace by a digest of their value, written like the option fields and kept in addition to it: equal values have equal digests. Null stays null. The setting hash_key has the key",
     },
     JobOption {
         name: "columns",
         kind: Choice(&["typed", "json"]),
         jobs: &[Scan, Export, Schema, Mirror],
         what: "Types of nested values and of timestamps: lists, structs and timestamps (typed, the default), or JSON text and \
-               strings (json). CSV has the text of the service in any case",
+               strings (json). CSV always has the text of the service",
     },
     JobOption {
         name: "schema",
         kind: Columns,
         jobs: &[Scan, Export, Mirror],
-        what: "The columns of one list, as `talentdata schema` prints them, in place of those of the first records or of the \
-               mirror. Receipts list any differences",
+        what: "The columns of one list, as `talentdata schema` prints them, instead of inferred columns or those of the mirror. Receipts list any differences",
     },
     JobOption {
         name: "on_new_field",
         kind: Choice(&["keep", "freeze", "fail"]),
         jobs: &[Scan, Export, Sync, Mirror],
-        what: "The treatment of fields without a column, and of values that do not fit the type of theirs: keep them and \
-               report them (keep, the default), keep them silently (freeze), or fail. They are kept in the column _extra; \
-               with keep, a sync makes columns for new fields",
+        what: "The treatment of fields without a column, and of values that do not fit the type of their column: keep them and report them (keep, the default), keep them silently (freeze), or fail. They are kept in the column _extra; with keep, a sync adds columns for new fields",
     },
     JobOption {
         name: "unproven",
         kind: Choice(&["fail", "warn", "accept"]),
         jobs: &[Scan],
-        what: "The end of a list for which it is not proven that every record came: an error (fail), a warning \
-               (warn), or nothing but the receipt (accept). By default Arrow streams fail, and records are accepted",
+        what: "The end of a list that is not proven complete: an error (fail), a warning (warn), or only the receipt (accept). By default Arrow streams fail, and records are accepted",
     },
     JobOption {
         name: "batch_rows",
@@ -133,21 +126,19 @@ pub const JOB_OPTIONS: &[JobOption] = &[
         name: "resume",
         kind: Flag,
         jobs: &[Export],
-        what: "Continue an interrupted export to this file, or begin if there is none. If its settings differ or it is \
-               damaged, the export begins again and says so. For jobs: pass it in every run",
+        what: "Continue an interrupted export to this file, or begin if there is none. If its settings differ or it is damaged, the export begins again and says so. In scheduled jobs, pass it in every run",
     },
     JobOption {
         name: "restart",
         kind: Flag,
         jobs: &[Export],
-        what: "Discard what an interrupted export to this file has kept, and begin again",
+        what: "Discard the kept work of an interrupted export to this file, and begin again",
     },
     JobOption {
         name: "mode",
         kind: Mode,
         jobs: &[Export],
-        what: "The permissions of a new file, such as 0640; by default 0600, so that only its owner can read it. A file that is \
-               replaced keeps its own",
+        what: "The permissions of a new file, for example 0640; by default 0600, so that only its owner can read it. A replaced file keeps its permissions",
     },
     JobOption {
         name: "confirm",
@@ -159,41 +150,36 @@ pub const JOB_OPTIONS: &[JobOption] = &[
         name: "max_deletes",
         kind: CountOrShare,
         jobs: &[Sync],
-        what: "The most deletes to believe, of the records that the mirror has of a list, such as 500 or 25%; 100% accepts any \
-               number. By default a fifth, rounded up, and two in any case",
+        what: "The maximum number of deletes in one sync, or their share of the records of the list in the mirror, for example 500 or 25%; 100% accepts any number. By default a fifth, rounded up, and at least two",
     },
     JobOption {
         name: "same_service",
         kind: Flag,
         jobs: &[Sync],
-        what: "Accept another base_url than that of the mirror, because it is another address of the same service. The mirror \
-               has the new one from this sync on, and keeps its history. Set it once, after such a change",
+        what: "Accept a base_url that differs from the mirror's, because it is another address of the same service. The mirror stores the new address and keeps its history. Set it once, after such a change",
     },
     JobOption {
         name: "keep",
         kind: Age,
         jobs: &[Sync],
-        what: "Remove changes and earlier versions that are older than this, such as 90d, 12h or 30m; by default all are kept. \
-               Ages are counted from sync to sync, and the changes of the last one are always kept",
+        what: "Remove changes and earlier versions that are older than this, for example 90d, 12h or 30m; by default all are kept. Ages are counted from sync to sync, and the changes of the last sync are always kept",
     },
     JobOption {
         name: "keep_deleted",
         kind: Age,
         jobs: &[Sync],
-        what: "Erase records whose delete was reported longer ago than this, such as 30d, with all their versions and changes. A \
-               change erased has their key until keep removes it. By default keep alone decides",
+        what: "Erase records whose delete was reported longer ago than this, for example 30d, with all their versions and changes. A change erased has their key until keep removes it. By default keep alone decides",
     },
     JobOption {
         name: "dry_run",
         kind: Flag,
         jobs: &[Sync],
-        what: "Read the lists and report the number of inserts, updates, deletes and missing records that a sync would commit, and \
-               commit nothing",
+        what: "Read the lists and report the number of inserts, updates, deletes and missing records that a sync would commit, without a commit",
     },
 ];
 
 impl JobKind {
-    /// Everything that takes options, by its name in a sentence.
+    /// All jobs with their names in a sentence.
     const ALL: [(JobKind, &str); 5] = [
         (Scan, "scans"),
         (Export, "exports"),
@@ -202,14 +188,14 @@ impl JobKind {
         (Mirror, "mirrors"),
     ];
 
-    /// Returns its options.
+    /// Returns the options of the job.
     pub fn options(self) -> impl Iterator<Item = &'static JobOption> {
         JOB_OPTIONS
             .iter()
             .filter(move |one| one.jobs.contains(&self))
     }
 
-    /// Returns the names of its options as a sentence lists them.
+    /// Returns the names of the options of the job, separated by commas.
     pub fn names(self) -> String {
         let names: Vec<&str> = self.options().map(|one| one.name).collect();
         names.join(", ")
@@ -220,7 +206,7 @@ impl JobOption {
     /// Returns the option of this name.
     ///
     /// # Errors
-    /// The text that says which options there are.
+    /// A message that lists the options.
     pub fn find(name: &str) -> Result<&'static JobOption, String> {
         JOB_OPTIONS
             .iter()
@@ -236,14 +222,14 @@ impl JobOption {
         self.name.replace('_', "-")
     }
 
-    /// Returns what takes the option, as a sentence lists it.
+    /// Returns the names of the jobs that have the option, separated by commas.
     pub fn takers(&self) -> String {
         let takers = JobKind::ALL.into_iter();
         let takers = takers.filter(|(job, _)| self.jobs.contains(job));
         takers.map(|(_, jobs)| jobs).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the values that it takes, in the words of an error.
+    /// Returns a description of the valid values for an error message.
     pub fn values(&self) -> String {
         match self.kind {
             Count(0, u64::MAX) => "a number of records".to_owned(),
@@ -262,7 +248,7 @@ impl JobOption {
         }
     }
 
-    /// Refuses what is not of its kind: a type, or a quoted text.
+    /// Returns the message for a value of the wrong kind. `got` is a type or a quoted text.
     pub fn wrong_type_message(&self, got: &str) -> String {
         format!("{}: must be {} (got {got})", self.name, self.values())
     }

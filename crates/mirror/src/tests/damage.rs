@@ -1,10 +1,10 @@
-//! One changed byte anywhere in the file is found by a check, or changes no answer.
+//! A check finds one changed byte anywhere in the file, or the byte changes no answer.
 
 use super::*;
 use std::fs;
 use talentdata_columns::arrow::TableOptions;
 
-/// All that can be read of a mirror, or that something is wrong.
+/// Returns everything that can be read from a mirror, or an error.
 fn answers(mirror: &Mirror) -> Result<Vec<String>> {
     let list = CONTACTS;
     let batches =
@@ -55,7 +55,7 @@ fn a_flipped_byte_is_found_or_changes_no_answer() {
                 harmless += 1;
             }
             Ok(_) => found += 1,
-            // It names the file, and the terminal shows it as it is.
+            // The message names the file, and contains no control characters.
             Err(error) => {
                 let message = error.message();
                 assert!(error.kind() != ErrorKind::Decode, "byte {at}: {error}");
@@ -84,7 +84,7 @@ fn a_sync_does_not_build_on_a_changed_record() {
         let before = fs::read(&trial.path).unwrap();
         let connection = rusqlite::Connection::open(&trial.path).unwrap();
         connection.execute_batch(damage).unwrap();
-        // It is written to the file with the last connection.
+        // Closing the last connection writes the change to the file.
         drop(connection);
         let sync = trial.sync_late(&[], &contacts(0..50), COUNTED);
         fails(sync, ErrorKind::Io, "damaged");
@@ -94,7 +94,7 @@ fn a_sync_does_not_build_on_a_changed_record() {
 }
 
 #[test]
-fn what_was_changed_in_any_table_is_found() {
+fn a_change_in_any_table_is_found() {
     let trial = Trial::of(0..5);
     trial.sync(&[r#"{"id":"c-1","a":1,"a":2}"#.to_owned()], COUNTED);
     let intact = fs::read(&trial.path).unwrap();

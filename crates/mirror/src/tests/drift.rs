@@ -1,5 +1,5 @@
-//! Syncs over real sockets, of a list that changes between the requests, of a service that fails, and in processes that are
-//! killed: no false delete, and the end is the truth.
+//! Syncs over real sockets, with a list that changes between requests, a service that fails, and processes that are
+//! killed. There is no false delete, and the last sync has the real list.
 
 use super::*;
 use std::collections::{BTreeMap, HashSet};
@@ -37,9 +37,9 @@ async fn child() {
     }
 }
 
-/// Syncs in another process, and kills it once it has asked for this many pages. Returns whether it was killed.
+/// Syncs in another process, and kills it after this many page requests. Returns whether it was killed.
 fn run_and_kill(path: &Path, sandbox: &Sandbox, pages: u64) -> bool {
-    // On any machine it is faster to kill a process than to answer all of its requests.
+    // The kill is always faster than the responses to all requests.
     let slow = r#"{"rules":[{"match":{"path":"/v1/contacts"},"reply":{"delay_ms":5}}]}"#;
     sandbox.set_faults(slow).unwrap();
     let mut child = program("drift::child", path)
@@ -58,7 +58,7 @@ fn run_and_kill(path: &Path, sandbox: &Sandbox, pages: u64) -> bool {
     !child.wait().unwrap().success()
 }
 
-/// Syncs from a service that fails; returns whether the sync did.
+/// Syncs from a service that fails. Returns whether the sync failed.
 async fn run_and_fail(path: &Path, sandbox: &Sandbox, client: &Client, rule: &str) -> bool {
     let rule = rule.replace("\"match\":{", "\"match\":{\"path\":\"/v1/contacts\",");
     let rules = format!(r#"{{"rules":[{{{rule}}}]}}"#);
@@ -69,7 +69,7 @@ async fn run_and_fail(path: &Path, sandbox: &Sandbox, client: &Client, rule: &st
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_that_never_stands_still_is_followed() {
+async fn a_list_that_changes_all_the_time_is_followed() {
     let rounds = rounds(60);
     let trial = Trial::new();
     let path = &trial.path;
@@ -85,16 +85,17 @@ async fn a_list_that_never_stands_still_is_followed() {
     let (sandbox, client) = start(Some(drift));
     let not_found = r#""match":{"from":5},"reply":{"status":404}"#;
     assert!(run_and_fail(path, &sandbox, &client, not_found).await);
-    assert!(!path.exists(), "a mirror that knows no lists");
+    assert!(!path.exists(), "a mirror without lists");
     let (mut proven, mut failed, mut killed) = (0, 0, 0);
     let (mut copy, mut deletes, mut known) = (BTreeMap::new(), 0, 0);
     let mut random = fastrand::Rng::with_seed(3);
     let (mut gone, mut history) = (HashSet::<String>::new(), 0);
     for round in 0..rounds {
-        // Some end in the middle, because the service fails or the process is killed; they leave the sync before, or this one.
+        // Some syncs end early, because the service fails or the process is killed. They leave the previous sync or a
+        // complete one.
         match random.u8(..10) {
             0..2 => {
-                // A connection that is lost once is tried again; the others are the end of the sync.
+                // A request on a lost connection is repeated. The other faults end the sync.
                 let (which, reply) = [
                     ("from", r#"{"status":404}"#),
                     ("nth", r#"{"cut_at":90}"#),
@@ -144,7 +145,7 @@ async fn a_list_that_never_stands_still_is_followed() {
         proven * 10 > rounds * 7 && deletes > rounds,
         "{proven}, {deletes}"
     );
-    // Until the list stands still, and another sync has seen it so.
+    // After the list stops changing, further syncs see its final state.
     let mut still = 0;
     while still < 2 {
         let receipt = try_sync(path, &client, true).await.unwrap();
@@ -168,7 +169,7 @@ async fn a_delete_during_the_scan_is_confirmed_at_once() {
     let change = |change| sandbox.change("contacts", change).unwrap();
     try_sync(&trial.path, &client, false).await.unwrap();
     change(Changed::DeleteFirst(3));
-    // An insert while it is read: the scan is joined, and deletes nothing on its own.
+    // The list gets an insert during the scan, so the scan is joined, and deletes nothing on its own.
     let mut confirming = trial.sync.clone();
     (confirming.scan.page_size, confirming.confirm) = (Some(20), true);
     let mut pages = 0;

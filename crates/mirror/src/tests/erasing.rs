@@ -1,10 +1,10 @@
-//! Single records that are erased: nothing of them is left in any file, and everything else is as before.
+//! Erasures of single records, which leave nothing in any file and do not change other records.
 
 use super::*;
 use crate::{Erase, Erasure, acknowledge};
 use std::fs;
 
-/// The person who is erased, in this version. Each field has a text that nobody else has.
+/// Returns the person who is erased, in this version. Each field has a unique text.
 fn canary(version: u64) -> String {
     format!(
         "{{\"id\":\"canary-id\",\"firstName\":\"canary-name{version}\",\"score\":{version},\"note\":\"canary\\u002dnote \
@@ -12,19 +12,19 @@ fn canary(version: u64) -> String {
     )
 }
 
-/// The texts of the person's fields but the id, in the spellings in which a file may have them.
+/// Returns the texts of the person's fields except the id, in all encodings that a file may have.
 pub(super) const TRACES: [&[u8]; 7] = [
     b"canary-name",
     b"canary-note",
     b"canary\\u002dnote",
     b"canary-phone",
-    // Base64 of the name, at each of the three places in a group.
+    // The name in Base64, at each of the three offsets in a group.
     b"Y2FuYXJ5LW5hbW",
     b"NhbmFyeS1uYW1l",
     b"jYW5hcnktbmFtZ",
 ];
 
-/// Returns what is left of the person in the files of the mirror's directory.
+/// Returns the traces of the person in the files of the mirror's directory.
 pub(super) fn traces(trial: &Trial, of: &[&[u8]]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(trial.path.parent().unwrap()).unwrap() {
@@ -40,7 +40,8 @@ pub(super) fn traces(trial: &Trial, of: &[&[u8]]) -> Vec<String> {
     found
 }
 
-/// A list of some hundred records in three versions of the person, who is missing once, and one more record that is deleted.
+/// Creates a mirror with some hundred records. The person has three versions and is missing once. Another record is
+/// deleted.
 pub(super) fn lived_in() -> Trial {
     let trial = Trial::of(0..300);
     let mut texts = contacts(0..300);
@@ -62,7 +63,7 @@ fn erase(trial: &Trial, ids: &[&str]) -> Result<Erasure> {
     Erase::new(CONTACTS, &trial.path, ids.iter().copied()).run()
 }
 
-/// Everything that a mirror gives back of others than the person.
+/// Returns everything that a mirror contains about others than the person.
 pub(super) fn of_others(trial: &Trial, syncs: u64) -> Vec<Vec<String>> {
     let others = |texts: Vec<String>| -> Vec<String> {
         let is_other = |text: &String| !text.contains("canary");
@@ -84,7 +85,7 @@ fn nothing_of_an_erased_record_is_left_in_any_file() {
     assert_eq!(traces(&trial, &TRACES), [""; 0]);
     trial.sync(&contacts(0..300), COUNTED);
     assert_eq!(traces(&trial, &TRACES), [""; 0]);
-    // The key is in the report, until every copy has it.
+    // The report contains the key until every copy has applied it.
     assert!(!traces(&trial, &[b"canary-id"]).is_empty());
     let at = SyncPoint::Sync(trial.mirror().syncs(CONTACTS).unwrap().len() as u64);
     acknowledge(&trial.path, CONTACTS, &at).unwrap();
@@ -94,7 +95,7 @@ fn nothing_of_an_erased_record_is_left_in_any_file() {
 }
 
 #[test]
-fn an_erasure_leaves_other_records_versions_and_changes_as_they_are() {
+fn an_erasure_does_not_change_other_records_versions_and_changes() {
     for announced in [true, false] {
         let trial = lived_in();
         let before = of_others(&trial, 5);
@@ -107,7 +108,7 @@ fn an_erasure_leaves_other_records_versions_and_changes_as_they_are() {
         let since: Vec<u64> = syncs.iter().map(|sync| sync.erased_since).collect();
         assert_eq!(since[..5], [0, 1, 1, 0, 1]);
         assert_eq!(syncs.len(), if announced { 6 } else { 5 });
-        // The next sync builds on it; a person whom the service still has is new.
+        // The next sync continues from there. If the service still lists the person, that is an insert.
         let mut texts = contacts((0..300).filter(|id| *id != 5));
         texts[6] = contact(7, 1);
         texts.push(canary(2));
@@ -149,7 +150,7 @@ fn an_unknown_id_is_refused_and_changes_nothing() {
     fails(unknown, ErrorKind::InvalidArgument, words);
     fails(erase(&trial, &[]), ErrorKind::InvalidArgument, "records: ");
     assert!(fs::read(&trial.path).unwrap() == before);
-    // One that was erased before is no mistake, as long as its report is kept.
+    // A record that was erased before is not an error while its report is kept.
     let first = erase(&trial, &["canary-id"]).unwrap();
     let again = erase(&trial, &["canary-id", "c-9"]).unwrap();
     assert_eq!((first.records, again.records), (1, 1));
@@ -174,7 +175,7 @@ fn records_without_an_id_are_not_erased_one_by_one() {
 }
 
 #[test]
-fn receipts_lose_what_they_name_of_an_erased_record() {
+fn receipts_lose_the_values_of_an_erased_record() {
     let trial = Trial::of(0..20);
     let mut texts = contacts(0..20);
     texts.push(
@@ -237,7 +238,7 @@ fn a_copy_follows_erasures_by_their_reports() {
 }
 
 #[test]
-fn what_keep_removes_is_gone_from_the_files() {
+fn history_that_keep_removes_is_gone_from_the_files() {
     let mut trial = lived_in();
     trial.sync(&contacts(0..300), COUNTED);
     trial.sync.keep = Some(Duration::ZERO);
@@ -247,7 +248,7 @@ fn what_keep_removes_is_gone_from_the_files() {
     assert_eq!(traces(&trial, &[b"canary"]), [""; 0]);
 }
 
-/// The end of the sync of a day.
+/// Returns the end of the sync of a day.
 fn day(day: u64) -> Option<SystemTime> {
     Some(SystemTime::UNIX_EPOCH + Duration::from_secs((20_000 + day) * 86_400))
 }
@@ -263,7 +264,7 @@ fn deleted_records_are_erased_after_their_time_and_only_they() {
         match number {
             1 => drop(texts.pop()),
             2 => drop(texts.remove(49)),
-            // It is there again.
+            // The record is in the list again.
             3 => texts.push(contact(49, 1)),
             _ => {}
         }
@@ -320,7 +321,7 @@ fn a_record_that_is_kept_out_is_not_stored_again() {
     assert_eq!(traces(&trial, &[b"canary"]), [""; 0]);
     assert_eq!(trial.current().len(), 300);
     assert!(trial.mirror().verify().unwrap().matches);
-    // Once more is no mistake, and another list is another matter.
+    // Repeating the erasure is not an error. Other lists are not affected.
     assert_eq!(erase.run().unwrap().records, 0);
     let digest: String =
         trial.ask("SELECT list || substr(digest, 1, 3) || length(digest) FROM kept_out");

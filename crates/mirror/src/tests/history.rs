@@ -1,4 +1,4 @@
-//! The history of a list: a row for each sync that is kept, and the list without its missing records.
+//! The history of a list with a row for each kept sync, and the list without its missing records.
 
 use super::*;
 use crate::{MaxDeletes, SyncSummary, history_table};
@@ -6,7 +6,7 @@ use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Format, Target};
 
 #[test]
-fn the_history_has_the_numbers_of_each_sync_that_is_kept() {
+fn the_history_has_the_numbers_of_each_kept_sync() {
     let mut trial = Trial::of(0..20);
     let mut second = contacts((0..20).filter(|id| *id != 5));
     second[3] = contact(3, 1);
@@ -36,7 +36,7 @@ fn the_history_has_the_numbers_of_each_sync_that_is_kept() {
             (&receipt.bookmark, &receipt.ended)
         );
     }
-    // The numbers of a sync whose changes are no longer kept are known as long as the sync is.
+    // The numbers of a sync are known while the sync is kept, even if its changes are not.
     trial.sync.keep = Some(Duration::ZERO);
     trial.sync.max_deletes = MaxDeletes::Records(100);
     trial.sync(&contacts(0..2), COUNTED);
@@ -64,7 +64,7 @@ fn the_table_of_a_history_has_a_row_for_each_sync_and_no_column_for_extras() {
 }
 
 #[test]
-fn the_present_records_are_those_that_the_last_sync_has_read() {
+fn the_present_records_are_those_that_the_last_sync_read() {
     let trial = Trial::of(0..20);
     trial.sync(&contacts(0..18), JOINED);
     assert_eq!(trial.current(), contacts(0..20));
@@ -73,10 +73,10 @@ fn the_present_records_are_those_that_the_last_sync_has_read() {
 }
 
 #[test]
-fn an_update_names_the_fields_that_it_has_changed() {
+fn an_update_names_its_changed_fields() {
     let trial = Trial::of(0..5);
     let other = r#"{"id":"c-2","lastName":"x","\u0066irstName":"A0"}"#.to_owned();
-    // Of two records that change places, at least one gets another position.
+    // If two records change places, at least one gets another position.
     let second = vec![
         contact(0, 0),
         contact(1, 1),

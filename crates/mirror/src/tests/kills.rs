@@ -1,4 +1,4 @@
-//! Syncs that are killed anywhere in their commit leave the sync before, or this one.
+//! Syncs that are killed anywhere in their commit leave the previous sync or the new one.
 
 #![cfg(unix)]
 
@@ -21,7 +21,7 @@ fn child() {
     let sync = Sync::new(CONTACTS, &path);
     let mut staging = Staging::begin(&claim, &sync, &config("c")).unwrap();
     staging.take(&[], &records(&second())).unwrap();
-    // A rollback journal is what is used where there is no shared memory. A small cache writes pages before the end.
+    // Without shared memory, SQLite uses a rollback journal. A small cache writes pages before the end.
     let set = format!("PRAGMA journal_mode = {mode}; PRAGMA cache_size = 10");
     staging.connection.execute_batch(&set).unwrap();
     kill_after(&mut staging.connection, steps.parse().unwrap());
@@ -58,7 +58,7 @@ fn erasing_child() {
         .unwrap();
 }
 
-/// Runs an erasure that is killed after a number of steps. Returns whether it was.
+/// Runs an erasure that is killed after a number of steps. Returns whether it was killed.
 fn erase_and_kill(trial: &Trial, ids: &[String], steps: u64) -> bool {
     let mut child = program("kills::erasing_child", &trial.path);
     child.env(IDS, ids.join(",")).env(STEPS, steps.to_string());
@@ -99,7 +99,7 @@ fn a_killed_erasure_is_finished_by_the_next_one_or_by_a_sync() {
     assert!(rounds > 10 && uncleaned > 0, "{rounds} {uncleaned}");
 }
 
-/// A person of whom no field is like that of another.
+/// Returns a person whose fields all have unique values.
 fn person(id: u64, version: u64) -> String {
     format!("{{\"id\":\"key-{id}-\",\"name\":\"mark-{id}-{version}\"}}")
 }
@@ -182,7 +182,7 @@ fn second() -> Vec<String> {
 }
 
 #[test]
-fn a_killed_sync_leaves_the_one_before_or_this_one() {
+fn a_killed_sync_leaves_the_previous_sync_or_the_new_one() {
     let (mut killed, mut done, mut committed) = (0, 0, 0);
     for mode in ["WAL", "DELETE"] {
         let (mut steps, mut rounds) = (0, 0);
@@ -217,7 +217,7 @@ fn a_killed_sync_leaves_the_one_before_or_this_one() {
 }
 
 #[test]
-fn a_killed_sync_leaves_an_older_file_as_it_was_or_brings_it_up_to_date() {
+fn a_killed_sync_leaves_an_older_file_unchanged_or_upgrades_it() {
     let (mut steps, mut versions) = (0, Vec::new());
     loop {
         let trial = versions::kept(5);
@@ -243,19 +243,19 @@ fn a_killed_sync_leaves_an_older_file_as_it_was_or_brings_it_up_to_date() {
     assert!(versions.len() > 20 && versions.ends_with(&[6]) && versions.starts_with(&[5]));
 }
 
-/// A full disk, a limit or a kill can end the move of a commit from the log into the file before its last page, when the
-/// file is shorter than its first page says.
+/// A full disk, a limit or a kill can interrupt the move of a commit from the log into the file. The file is then
+/// shorter than its first page says.
 #[test]
-fn a_mirror_whose_log_was_moved_in_part_is_as_it_was() {
+fn a_mirror_with_a_partly_moved_log_is_intact() {
     const PAGE: usize = 4096;
     let trial = Trial::of(0..3);
-    // As long as somebody reads, the log stays.
+    // The log stays while there is a reader.
     let reader = rusqlite::Connection::open(&trial.path).unwrap();
     reader.execute_batch("BEGIN; SELECT * FROM sync").unwrap();
     trial.sync(&contacts(0..300), COUNTED);
     let [mut file, log] = ["mirror.db", "mirror.db-wal"]
         .map(|name| std::fs::read(trial.path.with_file_name(name)).unwrap());
-    // A frame of the log is the number of a page, more, and the page.
+    // A frame of the log has the number of a page, other fields, and the page.
     let frames = log[32..].chunks_exact(24 + PAGE);
     let mut first = frames.filter(|frame| frame[..4] == 1_u32.to_be_bytes());
     file[..PAGE].copy_from_slice(&first.next_back().unwrap()[24..]);

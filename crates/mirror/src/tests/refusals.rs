@@ -4,7 +4,7 @@ use super::*;
 use std::fs;
 
 #[test]
-fn a_directory_and_files_of_something_else_are_left_as_they_are() {
+fn directories_and_other_files_are_not_modified() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
     fs::create_dir(path("folder")).unwrap();
@@ -23,9 +23,9 @@ fn a_directory_and_files_of_something_else_are_left_as_they_are() {
     }
     for (name, words) in [
         ("folder", "is a directory or a device; a mirror is one file"),
-        ("text", "something else"),
-        ("long", "something else"),
-        ("other.db", "something else"),
+        ("text", "is not a mirror, and was not modified"),
+        ("long", "is not a mirror, and was not modified"),
+        ("other.db", "is not a mirror, and was not modified"),
         ("newer.db", "version 9"),
     ] {
         let before = fs::read(path(name)).ok();
@@ -41,7 +41,7 @@ fn a_directory_and_files_of_something_else_are_left_as_they_are() {
 }
 
 #[test]
-fn one_sync_writes_at_a_time_and_what_a_failed_one_has_begun_is_gone_again() {
+fn one_sync_writes_at_a_time_and_a_failed_one_leaves_no_file() {
     let trial = Trial::new();
     let claim = Claim::acquire(&trial.path).unwrap();
     let second = Claim::acquire(&trial.path);
@@ -51,7 +51,7 @@ fn one_sync_writes_at_a_time_and_what_a_failed_one_has_begun_is_gone_again() {
     trial.sync(&contacts(0..3), COUNTED);
     Claim::acquire(&trial.path).unwrap().abandon();
     assert_eq!(trial.current().len(), 3);
-    // What somebody has planted under the name of the lock is neither followed nor waited for.
+    // A planted link with the name of the lock is not followed, and a planted pipe does not block.
     #[cfg(unix)]
     for plant in ["ln -s elsewhere", "mkfifo"] {
         let plant = format!("rm mirror.db.lock; {plant} mirror.db.lock");
@@ -66,7 +66,7 @@ fn one_sync_writes_at_a_time_and_what_a_failed_one_has_begun_is_gone_again() {
 }
 
 #[test]
-fn a_mirror_is_of_one_service_one_client_and_one_set_of_filters() {
+fn a_mirror_belongs_to_one_service_one_client_and_one_set_of_filters() {
     let trial = Trial::of(0..3);
     let claim = Claim::acquire(&trial.path).unwrap();
     let pools = Sync::new(ListName::Pools, &trial.path);
@@ -74,15 +74,19 @@ fn a_mirror_is_of_one_service_one_client_and_one_set_of_filters() {
     filtered.scan.arguments = Arguments::default().with("region", "eu");
     let mut less = trial.sync.clone();
     less.scan.drop = vec!["email".into()];
-    let client_id = "client_id: the mirror is of http://127.0.0.1:9";
+    let client_id = "client_id: the mirror belongs to http://127.0.0.1:9";
     for (sync, client, words) in [
         (&trial.sync, "other", client_id),
         (&pools, "other", client_id),
-        (&filtered, "c", "parameters: the mirror has contacts of {}"),
+        (
+            &filtered,
+            "c",
+            "parameters: the mirror has contacts with {}",
+        ),
         (
             &less,
             "c",
-            "parameters: the mirror has contacts of {}|dropped fields",
+            "parameters: the mirror has contacts with {}|dropped fields",
         ),
     ] {
         let refused = Staging::begin(&claim, sync, &config(client)).map_err(at(&trial.path));
@@ -93,7 +97,7 @@ fn a_mirror_is_of_one_service_one_client_and_one_set_of_filters() {
 }
 
 #[test]
-fn a_file_that_another_program_holds_or_a_full_disk_leaves_the_mirror_as_it_was() {
+fn a_locked_file_and_a_full_disk_do_not_change_the_mirror() {
     let trial = Trial::of(0..300);
     let claim = Claim::acquire(&trial.path).unwrap();
     let attempt = |prepare: &str, kind: ErrorKind, words: &str| {
@@ -106,18 +110,18 @@ fn a_file_that_another_program_holds_or_a_full_disk_leaves_the_mirror_as_it_was(
     let other = rusqlite::Connection::open(&trial.path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let busy = "PRAGMA busy_timeout = 1";
-    attempt(busy, ErrorKind::Busy, "another program holds the file");
+    attempt(busy, ErrorKind::Busy, "another program has locked the file");
     other.execute_batch("ROLLBACK").unwrap();
     // SQLite reports a full disk in the same way.
     let full = ErrorKind::StorageFull;
-    attempt("PRAGMA max_page_count = 1", full, "the disk is full");
+    attempt("PRAGMA max_page_count = 1", full, "the disk, or the disk");
     assert_eq!(trial.current(), contacts(0..300));
     assert!(trial.mirror().verify().unwrap().matches);
 }
 
 #[cfg(unix)]
 #[test]
-fn a_mirror_in_a_directory_that_cannot_be_written_can_be_read() {
+fn a_mirror_in_a_read_only_directory_can_be_read() {
     use std::os::unix::fs::PermissionsExt;
     let trial = Trial::of(0..3);
     let directory = trial.path.parent().unwrap();
@@ -137,7 +141,7 @@ fn a_mirror_in_a_directory_that_cannot_be_written_can_be_read() {
 }
 
 #[test]
-fn without_shared_memory_a_sync_is_refused_with_the_way_out() {
+fn a_sync_without_shared_memory_is_refused_with_advice() {
     let trial = Trial::of(0..30);
     let shared = trial.path.with_extension("db-shm");
     fs::remove_file(&shared).unwrap();
@@ -149,7 +153,7 @@ fn without_shared_memory_a_sync_is_refused_with_the_way_out() {
     assert!(trial.mirror().verify().unwrap().matches);
 }
 
-/// The child of a test: a sync whose files may not grow beyond what the parent has allowed.
+/// The child of a test: a sync whose files may not grow beyond the limit that the parent set.
 #[cfg(unix)]
 #[test]
 fn limited_child() {
@@ -164,10 +168,10 @@ fn limited_child() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_may_not_grow_leaves_the_mirror_as_it_was() {
+fn a_file_size_limit_does_not_change_the_mirror() {
     let trial = Trial::of(0..300);
     for blocks in [100, 200, 400, 800] {
-        // A write beyond the limit fails, as it does on a full disk, where the signal is ignored.
+        // If the signal is ignored, a write beyond the limit fails as on a full disk.
         let script = format!(
             "trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" --exact tests::refusals::limited_child --nocapture"
         );
@@ -178,7 +182,7 @@ fn a_file_that_may_not_grow_leaves_the_mirror_as_it_was() {
             .output()
             .unwrap();
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        let is_said = told.contains("check the disk") || told.contains("the disk is full");
+        let is_said = told.contains("check the disk") || told.contains("the disk, or the disk");
         assert!(is_said, "{blocks}: {told}");
         assert_eq!(trial.current(), contacts(0..300));
         assert!(trial.mirror().verify().unwrap().matches);
@@ -187,7 +191,7 @@ fn a_file_that_may_not_grow_leaves_the_mirror_as_it_was() {
     assert_eq!(next.generation, 2);
 }
 
-/// SQLite names the reason only in its log, which no program has.
+/// SQLite names the reason only in its own log.
 #[cfg(unix)]
 #[test]
 fn the_reason_of_the_system_is_in_the_message() {

@@ -15,10 +15,10 @@ fn each_change_is_reported_once_and_each_sync_can_be_read_again() {
     let changes = "insert c-77, update c-3, delete c-5";
     assert_eq!(trial.step(&second, COUNTED), changes);
     assert_eq!(trial.step(&second, COUNTED), "");
-    // A record that is there again after its delete is new.
+    // A record that comes back after its delete is an insert.
     second.push(contact(5, 0));
     assert_eq!(trial.step(&second, COUNTED), "insert c-5");
-    // Another spelling is a new version and no update.
+    // Another notation is a new version but not an update.
     second[1] = "{\"score\":0.0, \"firstName\":\"\\u00410\",\"id\":\"c-1\"}".into();
     assert_eq!(trial.step(&second, COUNTED), "");
     assert_eq!(trial.current(), second);
@@ -27,7 +27,7 @@ fn each_change_is_reported_once_and_each_sync_can_be_read_again() {
 }
 
 #[test]
-fn a_list_in_another_order_reports_nothing_and_is_given_back_in_its_order() {
+fn another_order_reports_nothing_and_the_list_keeps_that_order() {
     let trial = Trial::of(0..60);
     let mut random = fastrand::Rng::with_seed(3);
     let mut order: Vec<u64> = (0..60).collect();
@@ -44,14 +44,14 @@ fn a_list_in_another_order_reports_nothing_and_is_given_back_in_its_order() {
 }
 
 #[test]
-fn a_joined_scan_deletes_what_a_second_one_in_a_row_lacks_too() {
+fn a_joined_scan_deletes_records_that_the_previous_one_lacked_too() {
     let trial = Trial::of(0..20);
     let fewer = contacts((0..20).filter(|id| ![4, 9].contains(id)));
     let missing = trial.step(&fewer, JOINED);
     assert_eq!(missing, "missing c-4, missing c-9");
-    // They stay where they were; the sync itself has not seen them.
+    // The mirror keeps them at their positions, although the sync did not see them.
     assert_eq!(trial.current(), contacts(0..20));
-    // One of them only had moved; another version of it is there.
+    // One of them had only moved, and has a new version.
     let mut moved = fewer;
     moved.push(contact(9, 1));
     let changes = trial.step(&moved, JOINED);
@@ -60,7 +60,7 @@ fn a_joined_scan_deletes_what_a_second_one_in_a_row_lacks_too() {
 }
 
 #[test]
-fn doubts_between_two_proofs_break_the_row_and_delete_nothing() {
+fn a_doubtful_scan_between_two_proven_ones_deletes_nothing() {
     let trial = Trial::of(0..20);
     for (proof, changes) in [
         (None, "missing c-19"),
@@ -75,13 +75,13 @@ fn doubts_between_two_proofs_break_the_row_and_delete_nothing() {
     let lacking = syncs.iter().map(|sync| sync.shortfall.is_some());
     let doubts = [false, true, false, true, false, false];
     assert!(lacking.eq(doubts));
-    // One that counts deletes at once what was missing.
+    // A counted scan deletes missing records at once.
     trial.step(&contacts(0..18), None);
     assert_eq!(trial.step(&contacts(0..18), COUNTED), "delete c-18");
 }
 
 #[test]
-fn an_emptied_list_is_not_believed_until_the_caller_accepts_it() {
+fn an_empty_list_deletes_nothing_until_the_caller_accepts_it() {
     let mut trial = Trial::of(0..3000);
     for _ in 0..3 {
         let receipt = trial.sync(&[], COUNTED);
@@ -91,7 +91,7 @@ fn an_emptied_list_is_not_believed_until_the_caller_accepts_it() {
         fails(refused, ErrorKind::Incomplete, words);
     }
     assert_eq!(trial.current().len(), 3000);
-    // It was but a moment.
+    // The list was empty only once.
     let back = trial.sync(&contacts(0..3000), COUNTED);
     assert_eq!((back.changes.reappeared, back.missing), (3000, 0));
     for (max, deletes) in [("20%", 0), ("2999", 0), ("100%", 3000)] {
@@ -110,7 +110,7 @@ fn a_half_loaded_list_withholds_deletes_even_if_confirmed() {
     let receipt = trial.sync(&contacts(0..70), JOINED);
     let withheld = receipt.withheld.unwrap();
     assert_eq!((withheld.deletes, withheld.records), (30, 100));
-    // Twenty of a hundred are believed.
+    // Twenty deletes of a hundred records are within the limit.
     let receipt = trial.sync(&contacts(0..80), COUNTED);
     let counts = receipt.changes;
     assert_eq!((counts.delete, counts.reappeared), (20, 10));
@@ -128,7 +128,7 @@ fn a_short_list_that_loses_most_withholds_deletes_too() {
 }
 
 #[test]
-fn what_came_during_the_scan_is_not_missing_and_the_next_one_delivers_it() {
+fn late_records_are_not_missing_and_the_next_scan_delivers_them() {
     let trial = Trial::of(0..20);
     let without = |id| contacts((0..20).filter(|one| *one != id));
     let sync = |late: &[String], texts: &[String]| {
@@ -138,12 +138,12 @@ fn what_came_during_the_scan_is_not_missing_and_the_next_one_delivers_it() {
     let late = [contact(3, 1), contact(90, 0), contact(90, 0)];
     assert_eq!(sync(&late, &without(3)), "");
     assert_eq!(trial.as_of(2), contacts(0..20));
-    // Records that came late, and were delivered after that, are delivered.
+    // Records that are reported as late and delivered afterwards count as delivered.
     let mut all = contacts((0..20).chain([90]));
     all[3] = contact(3, 1);
     assert_eq!(sync(&late, &all), "update c-3, insert c-90");
     assert_eq!(trial.current(), all);
-    // One that was missing is not gone, and two scans in a row have to lack it again.
+    // A missing record that came late is not gone. Two consecutive scans must lack it again.
     assert_eq!(
         sync(&[], &without(7)),
         "update c-3, missing c-7, missing c-90"
@@ -186,12 +186,12 @@ fn records_without_an_id_have_inserts_and_deletes() {
 }
 
 #[test]
-fn what_is_older_goes_and_asking_for_it_is_an_error() {
+fn old_history_is_removed_and_requesting_it_is_an_error() {
     let mut trial = Trial::new();
     let day = |day: u64| Duration::from_secs(1_700_000_000 + day * 86_400);
     for number in 0..11 {
         trial.ended = Some(SystemTime::UNIX_EPOCH + day(number));
-        // An age before all times, and one before those that can be written down, remove nothing.
+        // An age longer than the whole history, and one beyond all representable times, remove nothing.
         let days = [u64::MAX / 86_400, 300_000_000_000, 3][number.saturating_sub(8) as usize];
         trial.sync.keep = Some(Duration::from_secs(days * 86_400));
         let mut texts = contacts(0..20);
@@ -219,7 +219,7 @@ fn what_is_older_goes_and_asking_for_it_is_an_error() {
     assert_eq!(syncs.len(), 4);
     assert!(mirror.verify().unwrap().matches);
     let rows: i64 = trial.ask("SELECT count(*) FROM record");
-    // Those of now, and what the changes since then were made from.
+    // The current versions remain, and the versions that the kept changes refer to.
     assert_eq!(rows, 20 + 3);
     let then = mirror.records(list, Some(&syncs[1].ended.parse().unwrap()));
     assert_eq!(texts(then.unwrap())[4], contact(4, 8));
@@ -239,7 +239,7 @@ fn a_wrong_clock_removes_no_history_and_the_changes_of_a_sync_outlast_it() {
         assert_eq!(receipt.removed, None, "{at}");
     }
     assert_eq!(trial.changes(0).len(), 25);
-    // With nothing kept, whoever loads the changes after each sync has all of them.
+    // Even with `keep` 0, a reader that loads the changes after each sync gets all of them.
     trial.sync.keep = Some(Duration::ZERO);
     trial.ended = Some(day(20_006));
     let receipt = trial.sync(&contacts(0..26), COUNTED);
@@ -249,10 +249,10 @@ fn a_wrong_clock_removes_no_history_and_the_changes_of_a_sync_outlast_it() {
 }
 
 #[test]
-fn a_time_that_the_clock_had_twice_leaves_out_no_change() {
+fn an_ambiguous_time_omits_no_change() {
     let mut trial = Trial::new();
     let hour = |hour: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(hour * 3600);
-    // The third is a clock without a battery, the fifth one that is ahead.
+    // The third reading is of a clock without a battery, and the fifth one is ahead.
     for (number, at) in [100, 110, 0, 120, 999, 130, 130].into_iter().enumerate() {
         trial.ended = Some(hour(at));
         trial.sync(&contacts(0..20 + number as u64), COUNTED);
@@ -290,7 +290,7 @@ fn a_change_never_has_a_time_that_is_before_it_was_last_seen() {
     trial.sync(&second, COUNTED);
     let known = "SELECT count(last_seen) FROM change WHERE sync = 2";
     assert_eq!(trial.ask::<i64>(known), 0);
-    // One that is set back during a scan counts on from the beginning.
+    // If the clock is set back during a scan, the end is computed from the start.
     let claim = Claim::acquire(&trial.path).unwrap();
     let mut staging = Staging::begin(&claim, &trial.sync, &config("c")).unwrap();
     staging.started += Duration::from_secs(86_400);
@@ -300,7 +300,7 @@ fn a_change_never_has_a_time_that_is_before_it_was_last_seen() {
 
 #[test]
 fn new_fields_become_columns_of_the_views() {
-    // Also one that only a late record of a long list has.
+    // A field that only a late record of a long list has becomes a column, too.
     let trial = Trial::new();
     let mut first = contacts(0..1_200);
     first.push("{\"id\":\"c-late\",\"late\":5}".into());
@@ -326,7 +326,7 @@ fn new_fields_become_columns_of_the_views() {
 }
 
 #[test]
-fn a_list_that_is_forgotten_leaves_no_trace() {
+fn a_forgotten_list_leaves_no_trace() {
     let trial = Trial::new();
     let canary = "{\"id\":\"c-1\",\"email\":\"canary@example.com\"}";
     trial.sync(&[canary.into()], COUNTED);

@@ -1,9 +1,10 @@
-//! Thousands of syncs of lists that change between and during scans: what is reported is compared with what happened.
+//! Thousands of syncs of lists that change between and during scans. The reported changes are compared with the real
+//! ones.
 
 use super::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// A list, and what has become of its records.
+/// A list, and the outcomes of its records.
 struct List {
     random: fastrand::Rng,
     /// Identities and versions, in the order of the list.
@@ -11,7 +12,7 @@ struct List {
     next: u64,
 }
 
-/// The records that a scan shows.
+/// The records in the result of a scan.
 struct Scan {
     late: Vec<String>,
     delivered: Vec<String>,
@@ -44,8 +45,9 @@ impl List {
             .collect()
     }
 
-    /// A scan. During one that is joined, the list changes: what comes may be delivered, late or unseen, what goes may be
-    /// delivered or not, and what goes and comes again may be late; nothing else is lacking. One with doubts lacks anything.
+    /// Scans the list. During a joined scan, the list changes. An inserted record may be delivered, late or unseen. A
+    /// deleted record may be delivered or not. A record that is deleted and inserted again may be late. A joined scan
+    /// delivers all other records, and a scan with doubts may lack any record.
     fn scan(&mut self) -> Scan {
         let before: HashMap<u64, u64> = self.records.iter().copied().collect();
         let mut scan = Scan {
@@ -63,7 +65,7 @@ impl List {
                 }
                 let after: HashSet<u64> = self.records.iter().map(|(id, _)| *id).collect();
                 for (id, version) in &self.records {
-                    // A page shows a record as it was at some moment.
+                    // A page shows a record as it was at some time during the scan.
                     let version = match before.get(id) {
                         Some(then) if self.random.bool() => *then,
                         _ => *version,
@@ -98,7 +100,7 @@ fn id_of(text: &str) -> String {
     crate::digest::key(&RawRecord::parse(text).unwrap()).0
 }
 
-/// Runs this number of syncs of one list. Returns the number of reported changes, and that of the deletes among them.
+/// Runs this number of syncs of one list. Returns the numbers of reported changes and of deletes.
 fn run(seed: u64, syncs: u64) -> (usize, usize) {
     let list = CONTACTS;
     let trial = Trial::new();
@@ -134,7 +136,7 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
         for key in ops(&changes, "update") {
             assert!(delivered.contains(&key));
         }
-        // What is gone is deleted at once by a scan that counted, else by the second proven one.
+        // A counted scan deletes a lacking record at once, and otherwise the second proven scan does.
         let scans = |key: &String, lacked: &HashMap<String, u32>| match scan.proof {
             None => 0,
             _ => lacked.get(key).copied().unwrap_or(0) + 1,
@@ -150,8 +152,7 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
         lacked = absent
             .map(|key| (key.clone(), scans(key, &lacked)))
             .collect();
-        // The mirror returns the list as it was read. Records that were in the list before and came late are among the
-        // others.
+        // The mirror returns the list as it was read, including earlier records that came late.
         let as_of = trial.as_of(number);
         let is_delivered = |text: &&String| delivered.contains(&id_of(text));
         assert!(
@@ -168,7 +169,7 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
             late
         );
         known.extend(delivered);
-        // Whoever applies all changes, in any portions, has the mirror's list.
+        // Applying all changes, in any portions, gives the mirror's list.
         if truth.random.bool() {
             let mirror = trial.mirror();
             let again = applied.min(truth.random.u64(..number));
@@ -184,7 +185,7 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
 }
 
 #[test]
-fn what_is_reported_has_happened_and_what_has_happened_is_reported() {
+fn reported_changes_happened_and_all_changes_are_reported() {
     let rounds = rounds(10);
     let (mut reported, mut deletes) = (0, 0);
     for seed in 0..rounds {

@@ -1,22 +1,24 @@
-//! Stories of mirrors that are restored, copied, forgotten and begun again: whoever follows by bookmarks loses no change, and
-//! takes none for those of another history.
+//! Random histories of mirrors that are restored, copied, forgotten and created again. A reader that uses bookmarks
+//! loses no change, and never applies changes of another history.
 
 use super::*;
 use std::fs;
 use talentdata_columns::arrow::TableOptions;
 
-/// The bookmarks of the syncs that a file has of a list, and the first of them after which all changes are kept.
+/// The bookmarks of the syncs of a list in a file, and the first sync after which all changes are kept.
 #[derive(Clone, Default)]
 struct Line {
     syncs: Vec<String>,
     kept: usize,
 }
 
-/// A copy of the list, and the sync that was noted with it.
+/// A copy of the list, and the sync that was stored with it.
 #[derive(Default)]
 struct Warehouse {
     copy: BTreeMap<String, String>,
     noted: Option<String>,
+    /// True if the next changes are asked for by number: until a mirror refuses its own last number.
+    by_number: bool,
 }
 
 /// The outcomes of requests for changes.
@@ -27,19 +29,18 @@ struct Counts {
 }
 
 impl Warehouse {
-    /// Loads the changes after what was noted, as `at` asks for it, or else the whole list.
-    fn load(
-        &mut self,
-        trial: &Trial,
-        line: &Line,
-        at: impl Fn(&str) -> SyncPoint,
-        counts: &mut Counts,
-    ) {
+    /// Loads the changes after the stored sync, or else the whole list.
+    fn load(&mut self, trial: &Trial, line: &Line, counts: &mut Counts) {
         let mirror = trial.mirror();
         let changes = self.noted.as_ref().map(|noted| {
             let found = line.syncs.iter().position(|sync| sync == noted);
             let is_there = found.is_some_and(|at| at >= line.kept);
-            (mirror.changes(CONTACTS, &at(noted)), is_there, at(noted))
+            let at = if self.by_number {
+                number(noted)
+            } else {
+                noted.parse().unwrap()
+            };
+            (mirror.changes(CONTACTS, &at), is_there, at)
         });
         match changes {
             Some((Ok(changes), is_there, at)) => {
@@ -67,6 +68,8 @@ impl Warehouse {
         }
         assert_eq!(self.copy, keyed(trial.current()));
         assert_eq!(self.noted.as_ref(), line.syncs.last());
+        let last = number(self.noted.as_ref().unwrap());
+        self.by_number &= mirror.changes(CONTACTS, &last).is_ok();
     }
 }
 
@@ -75,21 +78,25 @@ fn keyed(texts: Vec<String>) -> BTreeMap<String, String> {
     texts.into_iter().map(|text| (key(&text), text)).collect()
 }
 
-fn by_bookmark(noted: &str) -> SyncPoint {
-    noted.parse().unwrap()
-}
-
-fn by_number(noted: &str) -> SyncPoint {
+/// Returns the number in a bookmark.
+fn number(noted: &str) -> SyncPoint {
     noted.rsplit(':').next().unwrap().parse().unwrap()
 }
 
-/// Places of mirrors of one list, files that were copied from them, one warehouse that follows whichever it finds by
-/// bookmarks, and for each place one that follows it by numbers.
+/// Runs one story: paths with mirrors of one list, copies of their files, one warehouse that reads any of them by
+/// bookmarks, and one for each path that reads it by numbers.
 fn tell(seed: u64, counts: &mut [Counts; 2]) {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut list: BTreeMap<u64, u64> = (0..8).map(|id| (id, 0)).collect();
     let mut places: Vec<(Trial, Line, Warehouse)> = (0..2)
-        .map(|_| (Trial::new(), Line::default(), Warehouse::default()))
+        .map(|_| {
+            let by_number = true;
+            let local = Warehouse {
+                by_number,
+                ..Warehouse::default()
+            };
+            (Trial::new(), Line::default(), local)
+        })
         .collect();
     let mut copies: Vec<(Vec<u8>, Line)> = Vec::new();
     let (mut warehouse, mut next) = (Warehouse::default(), 8);
@@ -119,15 +126,15 @@ fn tell(seed: u64, counts: &mut [Counts; 2]) {
                 }
             }
             6..11 if !line.syncs.is_empty() => {
-                warehouse.load(trial, line, by_bookmark, &mut counts[0]);
-                local.load(trial, line, by_number, &mut counts[1]);
+                warehouse.load(trial, line, &mut counts[0]);
+                local.load(trial, line, &mut counts[usize::from(local.by_number)]);
             }
             11..13 if trial.path.exists() => {
                 copies.push((fs::read(&trial.path).unwrap(), line.clone()));
             }
             13..15 if !copies.is_empty() => {
                 let (bytes, of) = &copies[random.usize(..copies.len())];
-                // In place, or as another file.
+                // The copy overwrites the file, or replaces it by another one.
                 if random.bool() {
                     fs::write(&trial.path, bytes).unwrap();
                 } else {
@@ -151,10 +158,11 @@ fn tell(seed: u64, counts: &mut [Counts; 2]) {
 }
 
 #[test]
-fn a_warehouse_loses_no_change_whatever_becomes_of_the_mirror() {
+fn a_warehouse_loses_no_change_if_mirrors_are_copied_and_restored() {
     let rounds = rounds(200);
     let mut counts = [Counts::default(), Counts::default()];
     for seed in 0..rounds {
+        println!("story {seed}");
         tell(seed, &mut counts);
     }
     println!(
@@ -173,7 +181,7 @@ fn refused(trial: &Trial, since: &str, words: &str) {
 }
 
 #[test]
-fn each_reason_why_changes_cannot_be_had_has_its_own_words() {
+fn each_reason_for_unavailable_changes_has_its_own_message() {
     let mut trial = Trial::of(0..20);
     let earlier = fs::read(&trial.path).unwrap();
     let first = trial.sync(&contacts(0..21), COUNTED).bookmark;
@@ -199,8 +207,10 @@ fn each_reason_why_changes_cannot_be_had_has_its_own_words() {
         &first,
         "another sync 2|restored from an earlier copy",
     );
-    refused(&trial, "2", "may be that of two syncs|give the bookmark");
-    assert_eq!(trial.changes(1).len(), 3);
+    for number in ["1", "2"] {
+        let words = "two syncs of contacts may have the number|give the bookmark";
+        refused(&trial, number, words);
+    }
     trial.sync(&contacts(0..23), COUNTED);
     trial.sync.keep = Some(Duration::ZERO);
     trial.sync(&contacts(0..23), COUNTED);
@@ -223,19 +233,23 @@ fn each_reason_why_changes_cannot_be_had_has_its_own_words() {
 }
 
 #[test]
-fn a_number_is_enough_where_the_mirror_was_never_copied() {
+fn a_number_is_enough_if_the_mirror_was_never_copied() {
     let trial = Trial::of(0..20);
     for count in 21..24 {
         trial.sync(&contacts(0..count), COUNTED);
         assert_eq!(trial.changes(count - 20).len(), 1);
     }
-    // Elsewhere, without its mark, a copy continues with other syncs.
+    // A copy without its mark continues with other syncs.
     let copy = Trial::new();
     fs::copy(&trial.path, &copy.path).unwrap();
     copy.sync(&contacts(0..30), COUNTED);
-    assert_eq!(copy.changes(4).len(), 7);
-    refused(&copy, "5", "may be that of two syncs");
-    // A time at which the original was read, before the copy went on.
+    for number in ["4", "5"] {
+        refused(&copy, number, "two syncs of contacts may have the number");
+    }
+    let fourth = &copy.mirror().syncs(CONTACTS).unwrap()[3].bookmark;
+    let changes = copy.mirror().changes(CONTACTS, &fourth.parse().unwrap());
+    assert_eq!(changes.unwrap().count(), 7);
+    // The time is after a sync of the original, and before the copy continued.
     let read = SystemTime::now();
     let copy = Trial::new();
     fs::copy(&trial.path, &copy.path).unwrap();
@@ -245,10 +259,10 @@ fn a_number_is_enough_where_the_mirror_was_never_copied() {
         &talentdata_core::internal::utc(read),
         "not in this mirror",
     );
-    // A new mirror in the place of another one.
+    // A new mirror replaces another one.
     fs::remove_file(&trial.path).unwrap();
     trial.sync(&contacts(0..20), COUNTED);
-    refused(&trial, "1", "may be that of two syncs");
+    refused(&trial, "1", "two syncs of contacts may have the number");
     assert_eq!(trial.changes(0).len(), 20);
 }
 

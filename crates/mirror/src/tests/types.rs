@@ -1,10 +1,12 @@
-//! Fields that change their type from one sync to the next: reported, silent or an error, in syncs and in changes.
+//! Fields that change their type between syncs. By the policy, this is reported, silent or an error, in syncs and in
+//! changes.
 
 use super::*;
 use talentdata_columns::arrow::{NewFieldPolicy, RecordBatch, TableOptions, TableSchema};
 use talentdata_core::scan::SchemaDifferences;
 
-/// A field of a record before and after, and what is reported: the pointer, the type of the column, and what was found.
+/// A field of a record before and after the change, and the report: the pointer, the type of the column, and the found
+/// type.
 const CHANGES: [(&str, &str, &str); 12] = [
     (r#","x":1"#, r#","x":"a""#, "/x int64 string"),
     (r#","x":"a""#, r#","x":1"#, "/x string number"),
@@ -20,7 +22,7 @@ const CHANGES: [(&str, &str, &str); 12] = [
     ),
     (r#","x":{"a":1}"#, r#","x":{"a":"t"}"#, "/x/a int64 string"),
     (r#","x":"2026-01-01""#, r#","x":"soon""#, "/x date string"),
-    // JSON text holds everything, and so does a column that has never had a value.
+    // A JSON column holds everything, and so does a column that never had a value.
     (r#","x":null"#, r#","x":"a""#, ""),
     ("", r#","x":1"#, "/x new number"),
 ];
@@ -52,7 +54,7 @@ fn told(differences: &SchemaDifferences) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// The batches of the changes after a sync, and what reading them reports.
+/// Reads the changes after a sync as batches. Returns the batches and the reported differences.
 fn read(
     trial: &Trial,
     since: u64,
@@ -76,7 +78,7 @@ fn a_type_that_changes_is_reported_by_the_sync_and_by_the_changes() {
         assert_eq!(told(&receipt.scan.schema.unwrap()), expected, "{after}");
         let stored = trial.mirror().syncs(CONTACTS).unwrap().pop().unwrap();
         assert_eq!(told(&stored.scan.schema.unwrap()), expected, "{after}");
-        // What was new has become a column, unless it is nested.
+        // A new field is a column now, unless it is nested.
         let left = if expected.starts_with("/x new") {
             ""
         } else {
@@ -84,7 +86,7 @@ fn a_type_that_changes_is_reported_by_the_sync_and_by_the_changes() {
         };
         let (_, differences) = read(&trial, 1, policy(NewFieldPolicy::Keep)).unwrap();
         assert_eq!(told(&differences), left, "{after}");
-        // The same record again is no news.
+        // The same record is not reported again.
         let receipt = trial.sync(&of(after), COUNTED);
         assert_eq!(told(&receipt.scan.schema.unwrap()), "", "{after}");
         assert!(trial.mirror().verify().unwrap().matches);
@@ -108,7 +110,7 @@ fn frozen_columns_stay_and_nothing_is_reported() {
 }
 
 #[test]
-fn a_sync_that_is_to_fail_commits_nothing() {
+fn a_sync_with_the_policy_fail_commits_nothing() {
     for (before, after, expected) in CHANGES {
         let trial = trial(before, NewFieldPolicy::Fail);
         let ended = trial.sync_late(&[], &of(after), COUNTED);
@@ -127,7 +129,7 @@ fn a_sync_that_is_to_fail_commits_nothing() {
 }
 
 #[test]
-fn changes_that_are_to_fail_end_with_the_record_and_a_schema_is_the_way_out() {
+fn changes_with_the_policy_fail_end_at_the_record_and_a_schema_helps() {
     let trial = trial(r#","x":1"#, NewFieldPolicy::Keep);
     trial.sync(&of(r#","x":"a""#), COUNTED);
     let error = read(&trial, 0, policy(NewFieldPolicy::Fail)).unwrap_err();
@@ -160,7 +162,7 @@ fn extras(batches: &[RecordBatch]) -> usize {
 }
 
 #[test]
-fn changes_of_every_kind_have_nothing_in_extra_that_is_not_extra() {
+fn changes_of_every_kind_have_only_unknown_fields_in_extra() {
     let trial = Trial::of(0..20);
     // Seen, missing, reappeared, updated and deleted.
     trial.sync(&contacts(1..20), None);

@@ -40,7 +40,7 @@ pub(super) const ODD: [(&str, &str); 16] = [
     (r#"{"id":"16"}"#, "NULL"),
 ];
 
-/// Names of fields that a path cannot spell as they are, or only with care. A value of each is the name's place.
+/// Names of fields that need escapes in a path. The value of each field is the index of its name.
 pub(super) const NAMES: [&str; 16] = [
     "Größe",
     "a.b",
@@ -60,7 +60,7 @@ pub(super) const NAMES: [&str; 16] = [
     "( two  spaces )",
 ];
 
-/// [`ODD`] and records with [`NAMES`], plain and as Python spells them.
+/// Returns the records of [`ODD`], and records with [`NAMES`], unescaped and as Python escapes them.
 fn odd() -> Vec<String> {
     let mut texts: Vec<String> = ODD.iter().map(|(text, _)| (*text).to_owned()).collect();
     for (id, is_ascii) in [("plain", false), ("ascii", true)] {
@@ -87,7 +87,7 @@ fn odd() -> Vec<String> {
     texts
 }
 
-/// [`odd`] records with one field more, so that all are updated.
+/// Returns the records of [`odd`] with one more field, so that all are updated.
 fn seen() -> Vec<String> {
     let seen = |text: String| text.replace("\"id\":", "\"seen\":1,\"id\":");
     odd().into_iter().map(seen).collect()
@@ -98,7 +98,7 @@ fn sync_odd(trial: &Trial) {
     trial.sync(&seen(), COUNTED);
 }
 
-/// The queries that show all of them, each with its answer.
+/// Returns queries that show all of these records, each with its answer.
 pub(super) fn questions() -> Vec<(String, String)> {
     let one = |view: &str, what: &str, id: &str| {
         format!("SELECT {what} FROM {view} WHERE _key = '{id}' ORDER BY 1 LIMIT 1")
@@ -134,7 +134,7 @@ fn child() {
     sync_odd(&trial);
     let questions = serde_json::to_string(&questions()).unwrap();
     std::fs::write(trial.path.with_extension("json"), questions).unwrap();
-    // What was asked for before is done when the next step is waited for.
+    // The previous step is complete when this process waits for the next line.
     let mut steps = std::io::stdin().lines();
     let mut next = || {
         println!("\n> done");
@@ -154,7 +154,7 @@ fn child() {
 }
 
 #[test]
-fn views_show_every_value_of_records_that_are_spelled_oddly() {
+fn views_show_every_value_of_records_with_unusual_notation() {
     let trial = Trial::new();
     sync_odd(&trial);
     for (question, answer) in questions() {
@@ -166,7 +166,7 @@ fn views_show_every_value_of_records_that_are_spelled_oddly() {
 
 #[cfg(unix)]
 #[test]
-fn whoever_may_read_a_mirror_may_read_its_empty_log_between_syncs() {
+fn the_log_has_the_permissions_of_the_mirror() {
     use std::os::unix::fs::PermissionsExt;
     let trial = Trial::of(0..3);
     let files = ["mirror.db", "mirror.db-wal", "mirror.db-shm"];
@@ -179,7 +179,7 @@ fn whoever_may_read_a_mirror_may_read_its_empty_log_between_syncs() {
     let [mode, ..] = modes();
     assert_eq!(modes(), [mode; 3]);
     assert_eq!(std::fs::metadata(&files[1]).unwrap().len(), 0);
-    // A mode that was changed is that of all from the next sync on, also where they were removed.
+    // After a change of the mode, the next sync gives it to all files, also to recreated ones.
     for (mode, is_removed) in [(0o640, false), (0o604, true)] {
         std::fs::set_permissions(&trial.path, PermissionsExt::from_mode(mode)).unwrap();
         if is_removed {

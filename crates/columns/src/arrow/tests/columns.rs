@@ -20,7 +20,7 @@ struct Case<'a> {
     records: bool,
     #[serde(default)]
     columns: ColumnTypes,
-    /// Samples with the type of their column, as a schema file has it; only its name where that is all.
+    /// Samples, and the type of their column: an object as in a schema file, or only the name of the type.
     #[serde(default, borrow)]
     kinds: Vec<(Vec<&'a RawValue>, Value)>,
     #[serde(default, borrow)]
@@ -31,13 +31,13 @@ struct Case<'a> {
     rows: Vec<[&'a RawValue; 3]>,
 }
 
-/// Records with a field `x` that has these values.
+/// Returns records with a field `x` that has these values.
 fn values<T: AsRef<str>>(values: &[T]) -> Vec<RawRecord> {
     let line = |value: &T| record(format!("{{\"x\":{}}}", value.as_ref()));
     values.iter().map(line).collect()
 }
 
-/// The kind of a column that holds these.
+/// Returns the inferred kind of a column with these values.
 fn kind<T: AsRef<str>>(sample: &[T]) -> ColumnKind {
     infer(&values(sample)).fields.pop().unwrap().kind
 }
@@ -46,7 +46,7 @@ fn batch(sample: &[RawRecord], rows: &[RawRecord]) -> RecordBatch {
     batches(&infer(sample), rows, usize::MAX).remove(0)
 }
 
-/// The content of `_extra` in each row.
+/// Returns the content of `_extra` in each row.
 fn extras(batch: &RecordBatch) -> Vec<Option<&str>> {
     let extra = batch.columns().last().unwrap();
     extra.as_string::<i32>().iter().collect()
@@ -98,7 +98,7 @@ fn columns_hold_what_they_can_and_extra_has_the_rest() {
 }
 
 #[test]
-fn names_that_are_data_do_not_become_columns_without_end() {
+fn names_that_are_data_do_not_become_columns() {
     let members = |count: usize, value: &str| {
         let members: Vec<String> = (0..count).map(|n| format!("\"{n}\":{value}")).collect();
         format!("{{{}}}", members.join(","))

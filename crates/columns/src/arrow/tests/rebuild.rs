@@ -1,4 +1,4 @@
-//! The way back: a row becomes the fields of the record that it was made of.
+//! Rebuilds the fields of a record from its row.
 
 use crate::arrow::{EmptyMeans, RecordBatch};
 use arrow_array::cast::AsArray;
@@ -17,7 +17,7 @@ use talentdata_core::internal::json::{self, decimal, decoded};
 /// including white space, a string in it by its own text, and a number by its value.
 pub(crate) type Fields = Vec<(String, String)>;
 
-/// A cell: its column's name, what an empty one means, and the value.
+/// A cell: the name of its column, the meaning of an empty cell, and the value.
 pub(crate) type Cell = (String, EmptyMeans, Option<String>);
 
 pub(crate) fn fields(record: &RawRecord) -> Fields {
@@ -42,7 +42,7 @@ pub(crate) fn spelt(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-/// The value of a JSON text.
+/// Returns the value of a JSON text.
 pub(crate) fn spelt_json(raw: &str) -> String {
     let (mut said, mut rest) = (String::new(), raw);
     while let Some(first) = rest.chars().next() {
@@ -65,7 +65,7 @@ pub(crate) fn spelt_json(raw: &str) -> String {
     said
 }
 
-/// A number as its decimal value; a fraction of up to 17 digits as the double that it reads as.
+/// Returns the decimal value of a number, or the nearest double for a fraction of up to 17 digits.
 fn spelt_number(text: &str) -> String {
     let plain = decimal(text).unwrap();
     let double: f64 = text.parse().unwrap();
@@ -75,7 +75,7 @@ fn spelt_number(text: &str) -> String {
     format!("<{:?}>", value.unwrap_or(plain))
 }
 
-/// The rules written above `crate::arrow`.
+/// Applies the rules in the documentation of `crate::arrow`.
 pub(crate) fn row(cells: impl IntoIterator<Item = Cell>, extra: Option<&str>) -> Fields {
     let mut fields = members(extra.unwrap_or("{}"));
     let mut known: Vec<String> = Vec::new();
@@ -122,7 +122,7 @@ fn native<T: ArrowPrimitiveType>(array: &ArrayRef, at: usize) -> T::Native {
     array.as_primitive::<T>().value(at)
 }
 
-/// The value of a cell that is not empty.
+/// Returns the value of a cell that is not empty.
 pub(crate) fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
     let is_json = metadata(field, "talentdata:content") == Some("json");
     match array.data_type() {
@@ -169,7 +169,7 @@ pub(crate) fn value(field: &Field, array: &ArrayRef, at: usize) -> String {
             let members: Vec<String> = columns.filter_map(member).collect();
             format!("{{{}}}", members.join(","))
         }
-        other => panic!("{other} is no type of a column"),
+        other => panic!("{other} is not the type of a column"),
     }
 }
 

@@ -52,7 +52,7 @@ impl Iterator for Reader {
     }
 }
 
-/// Rows of the batches, and the error at the end.
+/// Returns the rows of the batches, and the error at the end.
 fn run(pages: Vec<Result<Vec<RawRecord>>>, rows: usize) -> (Vec<usize>, Option<ErrorKind>) {
     let (mut sizes, mut failed) = (Vec::new(), None);
     for batch in Reader::new(pages, rows) {
@@ -66,7 +66,7 @@ fn run(pages: Vec<Result<Vec<RawRecord>>>, rows: usize) -> (Vec<usize>, Option<E
 }
 
 #[test]
-fn pages_are_regrouped_and_what_came_before_an_error_comes_before_it() {
+fn pages_are_regrouped_and_records_before_an_error_are_returned_before_it() {
     let most = TableSchema::SAMPLE;
     let pages = || vec![page(0, 3), page(3, most + 3), page(most + 3, most + 7)];
     let large = |_| record(format!("{{\"note\":\"{}\"}}", "x".repeat(7 << 20)));
@@ -87,7 +87,7 @@ fn pages_are_regrouped_and_what_came_before_an_error_comes_before_it() {
 }
 
 #[test]
-fn the_schema_is_known_before_the_first_batch_and_of_an_empty_list() {
+fn the_schema_is_known_before_the_first_batch_and_for_an_empty_list() {
     let mut scan = Reader::new(vec![page(0, 3)], 10);
     let schema = scan.schema().unwrap();
     assert_eq!(schema.fields().len(), 6);

@@ -21,7 +21,7 @@ proptest! {
 }
 
 #[test]
-fn a_schema_file_says_names_types_and_how_they_were_found() {
+fn a_schema_file_has_names_types_and_their_origin() {
     let sample = [
         record(r#"{"tags":["a"],"email":5,"id":"1","at":"2026-11-22T08:00:00.5Z"}"#),
         record(r#"{"id":"2","firstName":"A","at":null,"owner":{"id":1}}"#),
@@ -58,7 +58,7 @@ fn a_schema_file_says_names_types_and_how_they_were_found() {
 }
 
 #[test]
-fn what_is_no_schema_is_refused() {
+fn anything_but_a_schema_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("contacts.parquet");
     let head = r#"{"talentdata_schema":1,"resource":null,"columns":"typed","sampled_records":0"#;

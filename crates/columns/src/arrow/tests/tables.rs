@@ -1,4 +1,4 @@
-//! Random tables: records that agree on most of their fields, and break every habit now and then.
+//! Random tables: records that agree on most of their fields, with exceptions.
 
 use super::record;
 use proptest::collection::vec;
@@ -8,15 +8,15 @@ use proptest::sample::select;
 use proptest::strategy::Union;
 use talentdata_core::RawRecord;
 
-/// Records, and how many of them are looked at to decide the columns.
+/// Records, and the number of them from which the columns are inferred.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub(crate) records: Vec<RawRecord>,
     pub(crate) sample: usize,
 }
 
-/// Names as they are spelt in JSON, one a line; some are the same name, some are none that a column can have, and the
-/// first is empty.
+/// Names as they are escaped in JSON, one per line. Some are the same name, some cannot be the name of a column, and
+/// the first is empty.
 const NAMES: &str = r#"
 id
 firstName
@@ -85,7 +85,7 @@ fn array(items: &[String], space: &str) -> String {
     format!("[{}]", items.join(&format!("{space},")))
 }
 
-/// Sorts of values that a field may have all the time; five more follow in [`sorts`].
+/// Sorts of values that most records have in a field. [`sorts`] adds five more.
 const HABITS: [&str; 10] = [
     r#""([^"\\\p{C}]|\\[nrt"/\\]|\\u[0-9a-f]{4}|\\ud83d(\\ude00)?){0,5}""#,
     r#""([a,;'=+@ -]|\\[nrt"\\]){0,5}""#,
@@ -99,7 +99,7 @@ const HABITS: [&str; 10] = [
     r#""20[0-9]{2}-0[1-9]-1[0-9]T[01][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}(\+00:00|-05:30)""#,
 ];
 
-/// Values that break date-time columns: no text, no instant, too many digits, a leap second.
+/// Values that do not fit a date-time column: not a text, not an instant, too many digits, a leap second.
 const ODD: [&str; 5] = [
     r#"""|"null"|"\\ud83d"|"\\udc00 "|"\\udc00 \\ud83d\\ude00\\/""#,
     "-?[1-9][0-9]{18,42}",
@@ -108,7 +108,7 @@ const ODD: [&str; 5] = [
     r#""(0000-02-29|2000-02-29|9999-12-31)(T23:59:60(\.5)?Z)?""#,
 ];
 
-/// Values of one sort each; those that are habits come first.
+/// Returns strategies for values of one sort each, first those of [`HABITS`].
 fn sorts() -> Vec<BoxedStrategy<String>> {
     let spelt = |text: String| serde_json::to_string(&text).unwrap();
     let escaped = |text: String| {

@@ -1,4 +1,5 @@
-//! The footer of a Parquet file has nothing that readers of the last three years refuse: `cargo xtask test readers` runs them.
+//! The footer of a Parquet file contains nothing that readers of the last three years refuse. `cargo xtask test
+//! readers` runs these readers.
 
 use super::{Format, infer, record, written};
 use ::parquet::basic::{ColumnOrder, Compression, Encoding};
@@ -17,7 +18,7 @@ const KNOWN: &str = "
     4.1.3.13.1 4.1.3.13.2 4.1.3.13.3 4.1.3.16.1 4.1.3.16.2 4.1.3.16.3
     7 7.1";
 
-/// A file with a column of every kind.
+/// Writes a file with a column of every kind.
 fn file() -> Vec<u8> {
     let records = [
         record(
@@ -117,7 +118,7 @@ fn a_parquet_file_has_the_first_version_of_everything() {
         .unwrap();
     let file = metadata.file_metadata();
     assert_eq!(file.version(), 1);
-    // As the format asks: readers take an application and a version from it.
+    // The format prescribes this form, from which readers take an application and a version.
     let created_by = concat!("talentdata version ", env!("CARGO_PKG_VERSION"));
     assert_eq!(file.created_by(), Some(created_by));
     let mut orders = file.column_orders().unwrap().iter();
