@@ -28,7 +28,7 @@ def said(figures):
     for row, name in CLIENTS.items():
         shares = sorted(round(float(cell.split(" ")[0])) for cell in figures[row])
         refused = sum(int(count) for cell in figures[row] for count in re.findall(r"(\d+) × 429", cell))
-        said.append(f"{name} {shares[0]} to {shares[-1]} % with {refused or 'no'} 429")
+        said.append(f"{name} {shares[0]} to {shares[-1]} % with {f'{refused} times' if refused else 'no'} 429")
     return f"Share of the limit: {', '.join(said)}"
 
 
