@@ -3,6 +3,7 @@
 Code blocks are run by the tests of Python and C, which have what the blocks need.
 """
 
+import html
 import re
 
 import pictures
@@ -220,10 +221,14 @@ def looks(texts):
             yield f"{path}: a semicolon: {' '.join(sentences[max(0, at - 60) : at + 1].split())}"
 
 
-def drawings(_):
-    """Pictures show the measurements."""
+def drawings(texts):
+    """Pictures show the measurements, and pages say what pictures show."""
     for path in pictures.outdated():
         yield f"{path} is not what `cargo xtask docs` draws"
+    for path in pictures.PICTURES:
+        title = html.unescape(re.search("<title>(.*?)</title>", (ROOT / path).read_text(encoding="utf-8"))[1])
+        if f"![{title}]({path})" not in texts["README.md"]:
+            yield f"README.md does not show {path} with the words: {title}"
 
 
 CHECKS = [links, packages, elsewhere, names, flags, settings, quotes, examples, looks, drawings]

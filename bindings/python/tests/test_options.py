@@ -41,7 +41,7 @@ def test_a_sandbox_takes_the_options_of_the_command():
     shown = subprocess.run(
         [sys.executable, "-m", "talentdata", "sandbox", "--help"], capture_output=True, text=True
     ).stdout
-    own, _, _ = shown.partition("Connection:")
+    own, _, _ = shown.partition("All commands:")
     flags = re.findall(r"^ +--([\w-]+)", own, re.MULTILINE)
     names = {flag.removesuffix("-ms").replace("-", "_") for flag in flags} - {"until_stdin_closes"}
     assert keywords(talentdata.Sandbox.__new__) == names

@@ -114,7 +114,7 @@ fn settings() -> String {
 }
 
 fn exit_codes() -> String {
-    let mut text = "Exit codes, and what a script does:\n\n  0  Done\n  2  Wrong usage\n\
+    let mut text = "Exit codes:\n\n  0  Done\n  2  Wrong usage\n\
                     130  Ctrl-C\n143  SIGTERM\n\n"
         .to_owned();
     for kind in ErrorKind::ALL {
