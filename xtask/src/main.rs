@@ -53,6 +53,7 @@ Usage: cargo xtask VERB
   test engines       lists that are not proven in Dask, Ray and Daft, and the changes of a mirror in dlt
   test inject        the commands, Python and C under limits of the system, and with system calls that fail
   test dist          the packages in target/dist, tried as their users do
+  release-check      what breaks since the last tag, and sizes, notices and bills of materials in target/dist
   test instructions  what a record costs the command line, in instructions of the processor
   test readers       files that were exported, read by packages of the last three years
   docs               the manual as a site with a search, into target/docs
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
             Ok(ExitCode::SUCCESS)
         }
         ["bench", rest @ ..] => tool("tests/bench/bench.py", rest),
+        ["release-check", rest @ ..] => tool("xtask/tools/release_check.py", rest),
         [verb @ ("dist" | "docs" | "test"), rest @ ..] => {
             tool(&format!("xtask/tools/{verb}.py"), rest)
         }

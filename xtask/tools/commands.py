@@ -47,9 +47,9 @@ def target():
     return Path(metadata()["target_directory"])
 
 
-def build(*arguments, **variables):
+def build(*arguments, verb="build", **variables):
     """Builds with cargo and returns the paths of the built files by name."""
-    command = [CARGO, "build", "--locked", "--message-format=json-render-diagnostics", *arguments]
+    command = [CARGO, verb, "--locked", "--message-format=json-render-diagnostics", *arguments]
     messages = output(*command, cwd=ROOT, env={**os.environ, **variables})
     files = [name for line in messages.splitlines() for name in json.loads(line).get("filenames", [])]
     return {Path(name).name: Path(name) for name in files}
@@ -82,11 +82,11 @@ def pip(programs, *arguments):
     succeed(programs / "python", "-m", "pip", "install", "--quiet", "--no-compile", *arguments, env=within(programs))
 
 
-def wheel(programs, directory, *options):
+def wheel(programs, directory, *options, **variables):
     """Builds the wheel of the Python package in an emptied directory, and returns its path."""
     shutil.rmtree(directory, ignore_errors=True)
     command = [programs / "maturin", "build", "--quiet", "--locked", *options, "--out", directory]
-    succeed(*command, cwd=PYTHON_PROJECT, env=within(programs))
+    succeed(*command, cwd=PYTHON_PROJECT, env={**within(programs), **variables})
     return only(directory, "*.whl")
 
 

@@ -1,6 +1,8 @@
 """`cargo xtask dist`: builds what is handed out into target/dist, or installs the C library with all files it needs."""
 
+import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,8 +14,8 @@ from pathlib import Path
 
 import packages
 from commands import (
+    CARGO,
     PYTHON_PROJECT,
-    PYTHON_TESTS,
     ROOT,
     VERSION,
     Failure,
@@ -32,6 +34,10 @@ ABI = (ROOT / "crates/ffi-c/abi").read_text().strip()
 SONAME = f"libtalentdata.so.{ABI}"
 #: The shared libraries by their names without an extension, and their built files. The second one is for tests.
 SHARED = {"libtalentdata": "libtalentdata.so", "libtalentdata_sandbox": "libtalentdata_sandbox_c.so"}
+#: The version of glibc that everything is built for: the oldest of the distributions that still get updates.
+GLIBC = "2.17"
+#: The packages that build for it, and that inspect wheels.
+TOOLS = ROOT / "xtask/dist-requirements.txt"
 #: The other installed files, in their installed layout. `.in` files have placeholders for the version and for the
 #: libraries of a static link.
 LAYOUT = ROOT / "bindings/c/prefix"
@@ -39,7 +45,7 @@ LAYOUT = ROOT / "bindings/c/prefix"
 #: neither.
 WHEEL = """talentdata/__init__.py talentdata/_talentdata.abi3.so talentdata/_talentdata.pyi talentdata/py.typed
     talentdata/pytest_plugin.py .dist-info/entry_points.txt .dist-info/licenses/LICENSE-APACHE
-    .dist-info/licenses/LICENSE-MIT .dist-info/sboms/talentdata-py.cyclonedx.json"""
+    .dist-info/licenses/LICENSE-MIT .dist-info/licenses/THIRD-PARTY-NOTICES.txt .dist-info/sboms/talentdata-py.cyclonedx.json"""
 SOURCES = """/crates/py/src/lib.rs /crates/core/src/lib.rs /crates/sandbox/README.md /crates/sandbox/openapi.json
     /talentdata/py.typed /Cargo.lock /pyproject.toml /LICENSE-MIT"""
 #: The parts of `dist` that are packed from built files.
@@ -72,6 +78,7 @@ def install(made, prefix):
         "SERIES": f"0.{parts[1]}" if parts[0] == "0" else parts[0],
         "SONAME": SONAME,
         "ABI": ABI,
+        "PLATFORM": f"linux_{ {'x86_64': 'amd64', 'aarch64': 'arm64'}.get(platform.machine(), platform.machine()) }",
         "STATIC_LIBS": ";".join(flag[2:] for flag in libraries),
         "STATIC_FLAGS": " ".join(libraries),
     }
@@ -129,8 +136,9 @@ def native_libraries():
 def python():
     """Builds the wheel and the source package for distribution, and checks the contents of both."""
     directory = target() / "dist/python"
-    programs = environment(target() / "python/tests", PYTHON_TESTS)
-    wheel(programs, directory, "--profile", "dist", "--compatibility", "pypi")
+    programs, variables = for_everybody()
+    options = ["--profile", "dist", "--zig", "--compatibility", f"manylinux_{GLIBC.replace('.', '_')}"]
+    packages.complete_wheel(wheel(programs, directory, *options, **variables))
     succeed(programs / "maturin", "sdist", "--out", directory, cwd=PYTHON_PROJECT, env=within(programs))
     # The same wheel works with every Python from 3.10 on this system.
     made, sources = only(directory, f"talentdata-{VERSION}-cp310-abi3-*.whl"), only(directory, "*.gz")
@@ -167,19 +175,47 @@ def pack(made, parts, work, directory, level=9):
     return packed
 
 
+def for_everybody():
+    """Returns the programs that build for others, and their variables.
+
+    The compilers see names in place of this machine's paths, so the same sources give the same bytes in any directory.
+    zig compiles the C code and links, because it has the oldest glibc.
+    """
+    programs = environment(target() / "distribution/tools", TOOLS)
+    succeed(CARGO, "fetch", "--locked", cwd=ROOT)
+    cargo = Path(environ.get("CARGO_HOME") or Path.home() / ".cargo")
+    names = dict.fromkeys(cargo.glob("registry/src/*"), "/cargo/registry/src/crates")
+    # The last name that fits is taken: the target directory may be in that of the sources.
+    names |= {ROOT: "/talentdata", target(): "/talentdata/target"}
+    variables = {
+        "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(f"--remap-path-prefix={path}={name}" for path, name in names.items()),
+        "CFLAGS": shlex.join(f"-ffile-prefix-map={path}={name}" for path, name in names.items()),
+        "CC_SHELL_ESCAPED_FLAGS": "1",
+        "CARGO_ZIGBUILD_CACHE_DIR": str(target() / "distribution/zig"),
+        "SOURCE_DATE_EPOCH": str(packages.epoch()),
+    }
+    return programs, variables
+
+
 def compiled(parts):
     """Builds the files that the parts pack, with the profile for what is handed out."""
+    programs, variables = for_everybody()
+    variables = {**within(programs), **variables, "verb": "zigbuild"}
+    options = ["--profile", "dist", "--target", f"{platform.machine()}-unknown-linux-gnu.{GLIBC}"]
     made = {}
     if {"cli", "deb"} & set(parts):
         # The pages are the same whatever the program is compiled with.
         made.update(build("-p", "talentdata-cli", "--example", "man"))
-        made.update(build("-p", "talentdata-cli", "--bin", "talentdata", "--profile", "dist"))
+        made.update(build("-p", "talentdata-cli", "--bin", "talentdata", *options, **variables))
     if {"c", "deb"} & set(parts):
         # Their symbols are split off when they are installed.
         symbols = {"CARGO_PROFILE_DIST_STRIP": "none", "CARGO_PROFILE_DIST_DEBUG": "line-tables-only"}
         # Two builds: together, each would enable features of the other's dependencies.
         for package in ("talentdata-ffi-c", "talentdata-ffi-sandbox"):
-            made.update(build("-p", package, "--lib", "--profile", "dist", **symbols))
+            made.update(build("-p", package, "--lib", *options, **variables, **symbols))
+    for name in set(made) & {"talentdata", *SHARED.values()}:
+        if (needed := packages.glibc(made[name])) > tuple(map(int, GLIBC.split("."))):
+            raise Failure(f"{name} needs glibc {'.'.join(map(str, needed))}, and was built for {GLIBC}")
     return made
 
 
@@ -190,8 +226,8 @@ def main(part="all", *arguments):
     elif part in ("all", "python", *PARTS) and not arguments:
         if part in ("all", "python"):
             python()
-        parts = PARTS if part == "all" else [part]
-        pack(compiled(parts), parts, target() / "packages/dist", directory)
+        if parts := PARTS if part == "all" else [one for one in PARTS if one == part]:
+            pack(compiled(parts), parts, target() / "packages/dist", directory)
         packages.checksums(directory)
     else:
         raise Failure("give `dist`, `dist python`, `dist cli`, `dist c`, `dist deb` or `dist c --prefix PREFIX`")

@@ -3,6 +3,7 @@
 The same files give the same bytes: entries are sorted, belong to root, and have the time of the last commit.
 """
 
+import base64
 import gzip
 import hashlib
 import os
@@ -10,6 +11,8 @@ import platform
 import re
 import shutil
 import tarfile
+import time
+import zipfile
 from pathlib import Path
 
 import notices
@@ -32,6 +35,7 @@ SHIPPING = """# What to ship with a program that uses libtalentdata
 - `share/doc/talentdata/THIRD-PARTY-NOTICES.txt` and one of our licences: show them as your program shows others.
 
 This folder can be moved. CMake finds it by `CMAKE_PREFIX_PATH`, pkg-config by `PKG_CONFIG_PATH=FOLDER/lib/pkgconfig`.
+Programs that load ADBC drivers by their names: `share/talentdata/talentdata.toml` says what to do with it.
 """
 
 
@@ -41,9 +45,9 @@ def epoch():
 
 
 def glibc(file):
-    """Returns the oldest version of glibc that a built file runs with."""
+    """Returns the oldest version of glibc that a built file runs with, as a pair of numbers."""
     versions = re.findall(r"\bGLIBC_(\d+)\.(\d+)", output("objdump", "-T", file))
-    return "{}.{}".format(*max((int(major), int(minor)) for major, minor in versions))
+    return max((int(major), int(minor)) for major, minor in versions)
 
 
 def program(made, prefix):
@@ -67,7 +71,7 @@ def document(package, directory):
 
 def shipping(prefix, soname):
     """Writes into an installed C library which of its files go with a program."""
-    text = SHIPPING.format(soname=soname, glibc=glibc(prefix / "lib" / soname))
+    text = SHIPPING.format(soname=soname, glibc="{}.{}".format(*glibc(prefix / "lib" / soname)))
     (prefix / "README.md").write_text(text)
     shutil.copytree(ROOT / "bindings/c/examples", prefix / "share/doc/talentdata/examples", dirs_exist_ok=True)
 
@@ -76,18 +80,18 @@ def tarball(tree, directory, name, level=9):
     """Packs a tree as one folder, and returns the archive."""
     folder = f"{name}-{VERSION}-linux-{platform.machine()}"
     packed = directory / f"{folder}.tar.gz"
-    time = epoch()
+    moment = epoch()
 
     def plain(entry):
         entry.uid = entry.gid = 0
         entry.uname = entry.gname = ""
-        entry.mtime = time
+        entry.mtime = moment
         entry.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
         return entry
 
     with (
         open(packed, "wb") as file,
-        gzip.GzipFile("", "wb", level, fileobj=file, mtime=time) as stream,
+        gzip.GzipFile("", "wb", level, fileobj=file, mtime=moment) as stream,
         tarfile.open(fileobj=stream, mode="w", format=tarfile.GNU_FORMAT) as archive,
     ):
         archive.add(tree, folder, filter=plain)
@@ -97,7 +101,8 @@ def tarball(tree, directory, name, level=9):
 def debs(program_tree, library_tree, soname, work, directory, level):
     """Packs both trees as three Debian packages: the command line, the shared library, and what compilers need."""
     library = f"libtalentdata{soname.rpartition('.')[2]}"
-    runs_with = f"libc6 (>= {glibc(library_tree / 'lib' / soname)}), libgcc-s1, ca-certificates"
+    oldest = "{}.{}".format(*glibc(library_tree / "lib" / soname))
+    runs_with = f"libc6 (>= {oldest}), libgcc-s1, ca-certificates"
     command, shared, development = (work / name / "usr" for name in ("talentdata", library, "libtalentdata-dev"))
     shutil.copytree(program_tree, command)
     for page in (command / "share/man").rglob("*.1"):
@@ -109,6 +114,12 @@ def debs(program_tree, library_tree, soname, work, directory, level):
     (development / "README.md").rename(documents / "README.md")
     documents.rename(development / "share/doc/libtalentdata-dev")
     document("talentdata-ffi-c", shared / "share/doc" / library)
+    manifest, drivers = development / "share/talentdata/talentdata.toml", shared.parent / "etc/adbc/drivers"
+    drivers.mkdir(parents=True)
+    # Its comment is for those who install it by hand.
+    lines = [line for line in manifest.read_text().splitlines(True) if not line.startswith("#")]
+    (drivers / manifest.name).write_text("".join(lines).replace("FOLDER", "/usr"))
+    manifest.unlink()
     (shared / "lib").mkdir()
     for file in (development / "lib").glob("libtalentdata.so.*"):
         if file.suffix != ".debug":
@@ -155,6 +166,8 @@ def deb(root, directory, level, section, depends, summary):
     control.mkdir(mode=0o755)
     (control / "md5sums").write_text("".join(sums))
     (control / "control").write_text("".join(f"{key}: {value}\n" for key, value in fields.items()))
+    if settings := [f"/{file.relative_to(root)}\n" for file in files if file.is_relative_to(root / "etc")]:
+        (control / "conffiles").write_text("".join(settings))
     if section == "libs":
         (control / "triggers").write_text("activate-noawait ldconfig\n")
     packed = directory / f"{root.name}_{VERSION}_{fields['Architecture']}.deb"
@@ -163,8 +176,41 @@ def deb(root, directory, level, section, depends, summary):
     return packed
 
 
+def complete_wheel(wheel):
+    """Adds the notices and our bill of materials to a wheel, and packs it so that the same files give the same bytes."""
+    with zipfile.ZipFile(wheel) as archive:
+        files = {entry.filename: (archive.read(entry), entry.external_attr) for entry in archive.infolist()}
+    record = next(name for name in files if name.endswith(".dist-info/RECORD"))
+    folder, described = record.removesuffix("RECORD"), notices.linked("talentdata-py")
+    ordinary, name = files.pop(record)[1], "THIRD-PARTY-NOTICES.txt"
+    metadata = (
+        files[f"{folder}METADATA"][0].decode().replace("License-File:", f"License-File: {name}\nLicense-File:", 1)
+    )
+    for file, text in {
+        "METADATA": metadata,
+        f"licenses/{name}": notices.notices(described),
+        "sboms/talentdata-py.cyclonedx.json": notices.sbom("talentdata-py", described),
+    }.items():
+        files[folder + file] = text.encode(), ordinary
+    files = dict(sorted(files.items()))
+    hashes = {name: base64.urlsafe_b64encode(hashlib.sha256(data).digest()) for name, (data, _) in files.items()}
+    lines = [f"{name},sha256={hashes[name].decode().rstrip('=')},{len(data)}\n" for name, (data, _) in files.items()]
+    files[record] = "".join([*lines, f"{record},,\n"]).encode(), ordinary
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, (data, attributes) in files.items():
+            entry = zipfile.ZipInfo(name, time.gmtime(epoch())[:6])
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, attributes
+            archive.writestr(entry, data)
+
+
+def handed_out(directory):
+    """Returns the packages of this version in a directory. Cargo has files of its builds there, too."""
+    files = [*directory.glob(f"*{VERSION}*"), *directory.glob(f"python/*{VERSION}*")]
+    return sorted(file for file in files if file.name.endswith((".whl", ".tar.gz", ".deb")))
+
+
 def checksums(directory):
-    """Writes SHA256SUMS for the files of a directory and of the folders in it."""
-    files = sorted(file for file in directory.rglob("*") if file.is_file() and file.name != "SHA256SUMS")
+    """Writes SHA256SUMS for the packages in a directory."""
+    files = handed_out(directory)
     lines = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.relative_to(directory)}\n" for file in files]
     (directory / "SHA256SUMS").write_text("".join(lines))

@@ -112,10 +112,14 @@ def main(only=None):
         print(f"== {name}", flush=True)
         started = time.monotonic()
         try:
-            parts[name]()
+            missing = parts[name]()
         except Failure as failure:
             raise Failure(f"{name} failed: {failure}") from None
-        print(f"== {name} passed in {time.monotonic() - started:.0f} s", flush=True)
+        took = f"{time.monotonic() - started:.0f} s"
+        if isinstance(missing, list) and missing:
+            print(f"== {name} ended in {took}, NOT RUN: what needs {', '.join(missing)}", flush=True)
+        else:
+            print(f"== {name} passed in {took}", flush=True)
 
 
 main(*sys.argv[1:])
