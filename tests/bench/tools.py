@@ -73,7 +73,7 @@ class Tools:
     def __init__(self):
         self.scratch = target() / "bench"
         self.scratch.mkdir(exist_ok=True)
-        packages = [f"--package=talentdata-{name}" for name in ("cli", "core", "columns", "ffi-c")]
+        packages = [f"--package=talentdata-{name}" for name in ("cli", "core", "columns", "ffi-c", "ffi-sandbox")]
         made = build("--release", *packages, "--lib", "--bins", "--examples")
         self.talentdata, self.scan, self.floor = made["talentdata"], made["bench_scan"], made["bench_floor"]
         self.c_scan, prefix = self.scratch / "scan", self.scratch / "prefix"

@@ -47,7 +47,7 @@ Usage: cargo xtask VERB
   dist cli           one part of it (parts: python cli c deb)
   dist c --prefix P  build the C library and install it, with headers, CMake and pkg-config files
   test               everything CI runs: format, lints, drift, tidy, all tests
-  test rust          one part of it (parts: format generate tidy deny clippy rust packages c python)
+  test rust          one part of it (parts: format generate tidy docs deny clippy rust packages c python)
   test c-sanitized   the C tests with an instrumented library, which takes long to build
   test sqlites       a mirror, read by SQLite from 3.26 to ours, pandas and DuckDB as another user
   test engines       lists that are not proven in Dask, Ray and Daft, and the changes of a mirror in dlt

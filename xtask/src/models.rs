@@ -109,10 +109,6 @@ fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
             field.ident = Some(format_ident!("{}", names::EXTRA_FIELD));
             continue;
         };
-        let (name, wire) = (names::name(&one.name, &names::RUST_FIELD), &one.wire);
-        if name != *wire {
-            field.attrs.push(parse_quote!(#[serde(rename = #wire)]));
-        }
         if has_integer(&one.kind) {
             let has_reader = |attribute: &Attribute| {
                 attribute
@@ -132,6 +128,10 @@ fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
             if !one.required && !field.attrs.iter().any(is_default) {
                 field.attrs.push(parse_quote!(#[serde(default)]));
             }
+        }
+        let (name, wire) = (names::name(&one.name, &names::RUST_FIELD), &one.wire);
+        if name != *wire {
+            field.attrs.push(parse_quote!(#[serde(rename = #wire)]));
         }
         document(&mut field.attrs, &one.description);
         field.ident = Some(format_ident!("{name}"));

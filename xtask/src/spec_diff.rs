@@ -29,7 +29,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<ExitCode, String> {
         _ => return Err("usage: cargo xtask spec-diff OLD [NEW] [--json]".to_owned()),
     };
     let changes = changes(&old, &new);
-    let level = changes.iter().map(Change::level).max();
+    let level = changes.iter().map(SpecChange::level).max();
     let changelog = std::fs::read_to_string(root.join(CHANGELOG))
         .map_err(|error| format!("{CHANGELOG}: {error}"))?;
     // Before the first release, the version is the one in `Cargo.toml`.
@@ -91,7 +91,7 @@ fn next_version(released: &str, level: Option<Level>) -> String {
     texts.collect::<Vec<_>>().join(".")
 }
 
-fn text(changes: &[Change], version: &str) -> String {
+fn text(changes: &[SpecChange], version: &str) -> String {
     let mut out = String::new();
     for change in changes {
         out += &format!("{}: {}\n", change.level().title(), change.text);
@@ -108,7 +108,7 @@ fn text(changes: &[Change], version: &str) -> String {
     }
 }
 
-fn document(changes: &[Change], version: &str) -> Value {
+fn document(changes: &[SpecChange], version: &str) -> Value {
     let changes = changes.iter().map(|change| {
         let levels = change.levels.iter();
         let titles = levels.map(|(surface, level)| (surface.title(), level.title()));
@@ -134,18 +134,18 @@ impl Level {
 }
 
 /// A change, as it is shown to the user.
-struct Change {
+struct SpecChange {
     text: String,
     /// The level on each affected surface; empty if the changed part is not generated.
     levels: BTreeMap<Surface, Level>,
 }
 
-impl Change {
+impl SpecChange {
     fn new(mut text: String, levels: BTreeMap<Surface, Level>) -> Self {
         if levels.is_empty() {
             text += "; not generated";
         }
-        Change { text, levels }
+        SpecChange { text, levels }
     }
 
     /// Returns the highest level on any surface.
@@ -156,20 +156,20 @@ impl Change {
 }
 
 /// Returns all changes, sorted from breaking changes to changes of documentation.
-fn changes(old: &Spec, new: &Spec) -> Vec<Change> {
+fn changes(old: &Spec, new: &Spec) -> Vec<SpecChange> {
     let (before, after) = (&old.names.subjects, &new.names.subjects);
     let keys: IndexSet<&String> = before.keys().chain(after.keys()).collect();
     let generated = keys
         .into_iter()
         .filter_map(|key| change(key, before, after));
     let unread = unread(&old.document, &new.document);
-    let mut changes: Vec<Change> = generated.chain(unread).collect();
+    let mut changes: Vec<SpecChange> = generated.chain(unread).collect();
     changes.sort_by_key(|change| std::cmp::Reverse(change.level()));
     changes
 }
 
 /// Returns the change of an item. Parts of a new or removed item are not reported.
-fn change(key: &str, before: &Subjects, after: &Subjects) -> Option<Change> {
+fn change(key: &str, before: &Subjects, after: &Subjects) -> Option<SpecChange> {
     let nothing = Subject::default();
     let (old, new) = (before.get(key), after.get(key));
     let (was, now) = (old.unwrap_or(&nothing), new.unwrap_or(&nothing));
@@ -208,11 +208,11 @@ fn change(key: &str, before: &Subjects, after: &Subjects) -> Option<Change> {
         let surfaces = was.declared.keys();
         levels.extend(surfaces.map(|(surface, ..)| (*surface, Level::Documentation)));
     }
-    Some(Change::new(text, levels))
+    Some(SpecChange::new(text, levels))
 }
 
 /// Returns the differences in parts that are not generated. Parts within a new or removed item are not reported.
-fn unread(old: &Document, new: &Document) -> Vec<Change> {
+fn unread(old: &Document, new: &Document) -> Vec<SpecChange> {
     let (before, after) = (&old.value, &new.value);
     let mut places = BTreeSet::new();
     for (document, other) in [(old, after), (new, before)] {
@@ -233,7 +233,7 @@ fn unread(old: &Document, new: &Document) -> Vec<Change> {
             (Some(was), None) => format!("{at}: {was} is gone"),
             (None, now) => format!("{at}: {} is new", now?),
         };
-        Some(Change::new(text, BTreeMap::new()))
+        Some(SpecChange::new(text, BTreeMap::new()))
     };
     places.into_iter().filter_map(change).collect()
 }

@@ -34,13 +34,21 @@ pub(crate) fn template_data(api: &Api) -> (Value, Registry) {
     };
     let table = view.item("", "OPERATIONS", "/paths", "");
     table.claim("in Rust", "OPERATIONS");
+    // The name of a list is its path, so that another name yields: that of an operation, which may be any. Likewise, the
+    // names of schemas yield to those that follow from enums.
+    let lists: Vec<Value> = api
+        .lists()
+        .map(|(one, list)| view.list(one, list))
+        .collect();
     let operations = api.operations.iter().map(|one| view.operation(one));
     let operations: Vec<Value> = operations.collect();
-    let lists = api.operations.iter().zip(&operations);
-    let lists = lists.filter_map(|(one, of)| Some(view.list(one, one.list.as_ref()?, of)));
-    let lists: Vec<Value> = lists.collect();
-    let models: Vec<Value> = api.models.iter().map(|one| view.model(one)).collect();
+    let of_lists = api.operations.iter().zip(&operations);
+    let of_lists = of_lists.filter(|(one, _)| one.list.is_some());
+    let of_lists = of_lists.map(|(_, of)| of.clone());
+    let lists = lists.into_iter().zip(of_lists);
+    let lists: Vec<Value> = lists.map(|(list, of)| context! { ..list, ..of }).collect();
     let enums: Vec<Value> = api.enums.iter().map(|one| view.enumeration(one)).collect();
+    let models: Vec<Value> = api.models.iter().map(|one| view.model(one)).collect();
     let settings: Vec<Value> = SETTINGS.iter().map(settings::view).collect();
     let errors = ErrorKind::ALL.map(|kind| {
         context! {

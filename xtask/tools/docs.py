@@ -10,6 +10,9 @@ import sys
 import pictures
 from commands import ROOT, environment, output, succeed, target, within
 
+#: Pages that are not part of the manual. The last one is for the index of Python packages.
+OTHERS = (":!tests/cases", ":!xtask", ":!bindings/python/PACKAGE.md")
+
 
 def main():
     pictures.draw()
@@ -18,8 +21,8 @@ def main():
     shutil.rmtree(pages, ignore_errors=True)
     pages.mkdir()
     # The pages keep their paths in the repository, so that links between them stay valid.
-    files = output("git", "ls-files", "*.md", ":!tests/cases", ":!xtask", cwd=ROOT).splitlines()
-    succeed("cp", "--parents", *files, *sorted(set(linked(files))), pages, cwd=ROOT)
+    files = output("git", "ls-files", "*.md", *OTHERS, cwd=ROOT).splitlines()
+    succeed("cp", "--parents", *files, *sorted(set(linked(files))), "docs/site.css", pages, cwd=ROOT)
     # With --quiet, warnings would no longer fail the build.
     build = [programs / "mkdocs", "build", "--clean", "--config-file", ROOT / "docs/mkdocs.yml"]
     variables = {**within(programs), "PAGES": str(pages), "NO_MKDOCS_2_WARNING": "1"}

@@ -7,6 +7,7 @@ import time
 import formats
 import test_c
 import test_dist
+import test_docs
 import test_inject
 import test_readers
 import test_sqlites
@@ -82,6 +83,7 @@ PARTS = {
     "format": formats.main,
     "generate": lambda: succeed(os.environ["XTASK"], "generate", "--check"),
     "tidy": tidy.main,
+    "docs": test_docs.main,
     "deny": deny,
     "clippy": lambda: cargo("clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"),
     "rust": rust,

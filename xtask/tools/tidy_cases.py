@@ -146,9 +146,13 @@ def wrong():
         }
         plant(root / "first/src", first)
         plant(root / "second/src", second)
+        plant(root / "fourth/src", {"lib.rs": "struct Own; const LIMIT: u8 = 1;"})
+        plant(root / "fifth/src", {"lib.rs": "enum Own {} const LIMIT: u8 = 2;"})
         crates = {one: rust_source.crate(root / one) for one in ("first", "second")}
-        several = [name for name, bearers in names.visible(crates).items() if len(bearers) > 1]
-        yield from expect("one name of two items", several, ["A", "E", "F"])
+        several = [name for name, items in names.bearers(crates).items() if len(items) > 1]
+        yield from expect("one name of two items", several, ["A", "E", "F", "LIMIT", "Own"])
+        only_private = {one: rust_source.crate(root / one) for one in ("fourth", "fifth")}
+        yield from expect("one name of two private items", names.bearers(only_private), [])
         for order, count in [("a -> b", 0), ("b -> a", 1), ("b", 1)]:
             found = list(imports.against_order("first", crates["first"], order, root))
             yield from expect(f"the order {order}", [len(found)], [count])

@@ -340,7 +340,7 @@ static void unproven_lists(void) {
       CHECK(failed == ends[i].fails && (failed || batch.release == NULL));
       if (failed) {
         const char *message = stream.get_last_error(&stream);
-        CHECK(strstr(message, "taxonomy_skills: 2 records came, and it is not proven that they are all") != NULL);
+        CHECK(strstr(message, "taxonomy_skills: 2 records were received, and it is not proven that they are all") != NULL);
         CHECK(strstr(message, "the service reports a total that is less") &&
               strstr(message, "set the option unproven to accept"));
         CHECK(!strstr(message, "to_"));
@@ -455,7 +455,7 @@ static void a_secret_from_a_callback(void) {
   config = talentdata_config_new();
   OK(talentdata_config_set_secret_callback(config, fixture_secret, NULL, NULL));
   fixture_fails(talentdata_client_new(config, fixture_slot(0)), TALENTDATA_ERROR_KIND_CONFIG,
-                "client_secret: its function has failed: it returned -1", "a callback without a secret");
+                "client_secret: its function failed: it returned -1", "a callback without a secret");
   talentdata_config_free(config);
 }
 

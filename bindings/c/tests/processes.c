@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include "fixture.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,10 +120,34 @@ static void a_descriptor_after_a_fork(void) {
   close(listener);
 }
 
+/* A daemon closes every descriptor, and its own files get their numbers. */
+static int serve_as_a_daemon(void *argument) {
+  const struct parent *parent = argument;
+  talentdata_client *own;
+  struct stat own_file;
+  for (int descriptor = 3; descriptor < 256; descriptor++) close(descriptor);
+  const int file = open("daemon.txt", O_RDWR | O_CREAT | O_TRUNC, 0600);
+  while (dup(file) < 64) continue;
+  OK(talentdata_client_from_environment(&own));
+  ask_version(own);
+  ask_version(parent->client);
+  talentdata_client_free(own);
+  return fstat(file, &own_file) == 0 && own_file.st_size == 0 && lseek(file, 0, SEEK_CUR) == 0;
+}
+
+static void a_daemon(talentdata_client *client) {
+  struct parent parent = {.client = client};
+  ask_version(client);
+  CHECK(in_child(serve_as_a_daemon, &parent));
+  ask_version(client);
+  CHECK(remove("daemon.txt") == 0);
+}
+
 int main(void) {
   talentdata_client *client;
   OK(talentdata_client_from_environment(&client));
   after_a_fork(client, 1);
+  a_daemon(client);
   a_job_after_a_fork(client);
   a_descriptor_after_a_fork();
   talentdata_client_free(client);

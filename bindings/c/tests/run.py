@@ -226,8 +226,8 @@ def example(program: str) -> None:
 
 
 def readme() -> None:
-    """Compiles and runs every code block of the README, with one program for each language."""
-    text = (ROOT / "bindings/c/README.md").read_text()
+    """Compiles and runs every code block of the two pages, with one program for each language."""
+    pages = {"c": "README.md", "cpp": "CPP.md"}
     flags = pkg_config("--cflags", "--libs", "talentdata") + [f"-Wl,-rpath,{PREFIX}/lib", "-pthread"]
     for language, compiler, head in (
         (
@@ -237,7 +237,9 @@ def readme() -> None:
         ),
         ("cpp", [CXX, "-std=c++17"], "#include <talentdata.hpp>\n"),
     ):
-        blocks = re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
+        text = (ROOT / "bindings/c" / pages[language]).read_text()
+        # Examples that are files of their own are built as such.
+        blocks = re.findall(rf"(?<!-->\n)^```{language}\n(.*?)^```", text, re.M | re.S)
         assert len(blocks) == 6, f"{len(blocks)} blocks of {language}"
         source = head + "".join(blocks)
         name = f"readme.{language}"
@@ -248,12 +250,26 @@ def readme() -> None:
         assert "Auth" in said, said
 
 
+def first_projects(cmake: str) -> None:
+    """Builds and runs the projects that the pages begin with, as their readers copy them."""
+    for page, name in (("README.md", "main.c"), ("CPP.md", "main.cpp")):
+        text = (ROOT / "bindings/c" / page).read_text()
+        project, source = re.findall(r"^```(?:cmake|c|cpp)\n(.*?)^```", text, re.M | re.S)[:2]
+        directory = Path(f"first_{name}")
+        directory.mkdir()
+        (directory / "CMakeLists.txt").write_text(project)
+        (directory / name).write_text(source)
+        run(cmake, "-G", "Ninja", "-S", str(directory), "-B", f"{directory}/build", f"-DCMAKE_PREFIX_PATH={PREFIX}")
+        run(cmake, "--build", f"{directory}/build")
+        example(f"./{directory}/build/contacts")
+
+
 def recipe(cmake: str, ctest: str) -> None:
-    """Builds and runs the recipe of the README, as a CMake project, with pkg-config, and with no fault."""
-    text = (ROOT / "bindings/c/README.md").read_text()
+    """Builds and runs the recipe of the C++ page, as a CMake project, with pkg-config, and with no fault."""
+    text = (ROOT / "bindings/c/CPP.md").read_text()
     [source] = re.findall(r"^```c\+\+\n(.*?)^```", text, re.M | re.S)
-    [project] = re.findall(r"^```cmake\n(cmake_minimum.*?)^```", text, re.M | re.S)
-    assert source.count("\n") <= 40, "a recipe of 40 lines"
+    [project] = re.findall(r"^```cmake\n(cmake_minimum[^`]*enable_testing.*?)^```", text, re.M | re.S)
+    assert source.count("\n") <= 42, "a recipe of 42 lines"
     Path("retries_test.cpp").write_text(source)
     Path("CMakeLists.txt").write_text(project)
     run(cmake, "-G", "Ninja", "-B", "built", f"-DCMAKE_PREFIX_PATH={PREFIX}", f"-DCMAKE_CXX_COMPILER={CXX}")

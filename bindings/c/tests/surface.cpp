@@ -102,7 +102,7 @@ static void unproven_lists(const talentdata::client &client) {
   batch.release(&batch);
   CHECK(whole.get_next(&whole, &batch) != 0);
   const std::string why = whole.get_last_error(&whole);
-  CHECK(why.find("taxonomy_skills: 2 records came") != std::string::npos);
+  CHECK(why.find("taxonomy_skills: 2 records were received") != std::string::npos);
   whole.release(&whole);
   const auto refused = client.try_list(talentdata::pools, talentdata::options().set("unproven", "never"));
   CHECK(!refused && says(refused.error(), "unproven: \"never\" is not one of fail, warn, accept"));

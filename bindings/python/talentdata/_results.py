@@ -15,7 +15,7 @@ class Completeness(OpenEnum):
     __slots__ = ()
 
     UNFINISHED = "unfinished"
-    """The scan has not reached the end of the list."""
+    """The scan did not reach the end of the list yet."""
 
     PROVEN = "proven"
     """Every record that was present throughout the scan was delivered exactly once. `basis` names the proof."""
@@ -352,27 +352,27 @@ class SchemaDifferences(Record):
     new_fields: Field[dict[str, Difference]] = Field(
         "new_fields",
         "model by name",
-        "Fields without a column, unless the caller asked not to be told.",
+        "Fields without a column, unless the caller ignores them.",
         required=True,
         of=lambda: Difference,
     )
-    """Fields without a column, unless the caller asked not to be told."""
+    """Fields without a column, unless the caller ignores them."""
     missing_fields: Field[dict[str, Difference]] = Field(
         "missing_fields",
         "model by name",
-        "Fields that are absent or `None`, although they are not nullable in the schema that was given, or in every record.",
+        "Fields that are absent or `None` although the given schema does not allow `None`, or that are absent or `None` in every record.",
         required=True,
         of=lambda: Difference,
     )
-    """Fields that are absent or `None`, although they are not nullable in the schema that was given, or in every record."""
+    """Fields that are absent or `None` although the given schema does not allow `None`, or that are absent or `None` in every record."""
     other_types: Field[dict[str, Difference]] = Field(
         "other_types",
         "model by name",
-        "Fields with values that their column cannot hold, unless the caller asked not to be told.",
+        "Fields with values that their column cannot hold, unless the caller ignores them.",
         required=True,
         of=lambda: Difference,
     )
-    """Fields with values that their column cannot hold, unless the caller asked not to be told."""
+    """Fields with values that their column cannot hold, unless the caller ignores them."""
 
 
 class Difference(Record):
@@ -384,10 +384,10 @@ class Difference(Record):
     count: Field[int] = Field(
         "count",
         "integer",
-        "The number of times.",
+        "The number of times that the field differed.",
         required=True,
     )
-    """The number of times."""
+    """The number of times that the field differed."""
     column: Field[str | None] = Field(
         "column",
         "text",
@@ -404,11 +404,11 @@ class Difference(Record):
     example: Field[Example] = Field(
         "example",
         "model",
-        "The first such value.",
+        "The first value that differed.",
         required=True,
         of=lambda: Example,
     )
-    """The first such value."""
+    """The first value that differed."""
 
 
 class Example(Record):
@@ -496,7 +496,7 @@ class Written(Record):
 
 
 class Plan(Record):
-    """The cost of a complete scan, if the list stays as it is."""
+    """The cost of a complete scan, if the list does not change."""
 
     __slots__ = ()
     _documented = ("resource", "records", "pages", "members", "seconds", "bytes", "disk_bytes", "memory_bytes",)
@@ -511,17 +511,17 @@ class Plan(Record):
     records: Field[int] = Field(
         "records",
         "integer",
-        "Records in it.",
+        "The number of its records.",
         required=True,
     )
-    """Records in it."""
+    """The number of its records."""
     pages: Field[int] = Field(
         "pages",
         "integer",
-        "Page requests, none of them sent again.",
+        "The number of page requests, without retries.",
         required=True,
     )
-    """Page requests, none of them sent again."""
+    """The number of page requests, without retries."""
     members: Field[int] = Field(
         "members",
         "integer",
@@ -532,24 +532,24 @@ class Plan(Record):
     seconds: Field[float] = Field(
         "seconds",
         "number",
-        "The time that they take at this client's part of the budget, while as many clients share it.",
+        "The seconds that the requests take at this client's share of the budget, if the number of clients does not change.",
         required=True,
     )
-    """The time that they take at this client's part of the budget, while as many clients share it."""
+    """The seconds that the requests take at this client's share of the budget, if the number of clients does not change."""
     bytes: Field[int] = Field(
         "bytes",
         "integer",
-        "The size of the records as JSON Lines, in bytes, by the mean of the first page.",
+        "The size of the records as JSON Lines, in bytes, estimated from the first page.",
         required=True,
     )
-    """The size of the records as JSON Lines, in bytes, by the mean of the first page."""
+    """The size of the records as JSON Lines, in bytes, estimated from the first page."""
     disk_bytes: Field[int] = Field(
         "disk_bytes",
         "integer",
-        "The room on the disk that an export needs while it runs, in bytes: for the records, their identities, and a file that is no smaller than the records. A mirror takes about as much.",
+        "The disk space that an export needs while it runs, in bytes: for the records, their identities, and a file that is at least as large as the records. A mirror takes about as much.",
         required=True,
     )
-    """The room on the disk that an export needs while it runs, in bytes: for the records, their identities, and a file that is no smaller than the records. A mirror takes about as much."""
+    """The disk space that an export needs while it runs, in bytes: for the records, their identities, and a file that is at least as large as the records. A mirror takes about as much."""
     memory_bytes: Field[int] = Field(
         "memory_bytes",
         "integer",
@@ -617,10 +617,10 @@ class MemberStats(Record):
     process: Field[int] = Field(
         "process",
         "integer",
-        "Its process.",
+        "The ID of its process.",
         required=True,
     )
-    """Its process."""
+    """The ID of its process."""
     name: Field[str] = Field(
         "name",
         "text",
@@ -631,9 +631,9 @@ class MemberStats(Record):
     host: Field[str | None] = Field(
         "host",
         "text",
-        "Its host, where the members may be on several.",
+        "Its host, if the members may be on several hosts.",
     )
-    """Its host, where the members may be on several."""
+    """Its host, if the members may be on several hosts."""
     sent_last_minute: Field[int] = Field(
         "sent_last_minute",
         "integer",

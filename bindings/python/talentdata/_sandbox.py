@@ -106,8 +106,7 @@ class Sandbox(BaseSandbox):
         """Replaces the fault rules, which change responses. Without arguments, removes them.
 
         With fault rules you can test how your code handles failures of the service. Needs `faults=True`. `talentdata
-        sandbox
-        --help` and the README of the sandbox list every member of a rule.
+        sandbox --help` lists every member of a rule.
 
         Args:
             rules: Dicts of `match` and `reply`. The first rule that matches a request applies. `match` selects requests

@@ -65,23 +65,23 @@ class ConfiguredClient(BaseClient):
                 It is read again when the service refuses the secret, so a secret can be replaced while a client exists.
                 On the command line, - is standard input.
             credential_command: A program with its arguments that prints the client secret, or a JSON object with
-                client_id and client_secret. It is run when a client is made, and again when the service refuses the
-                secret. It has 10 s, and reads nothing. There is no shell: spaces separate the arguments, and quotes
-                keep spaces in them. A list of strings works as well.
+                client_id and client_secret. It is run when a client is created, and again when the service refuses the
+                secret. It must end within 10 s, and gets no input. There is no shell: spaces separate the arguments,
+                and quotes keep spaces in them. A list of strings works as well.
             company: The name under which client IDs of one company share the request budget. The service limits a
                 company, so give all its client IDs the same name. By default each client ID has a budget of its own.
-            hash_key: The key of the digests that the option hash puts in the place of values. It has at least 32
-                characters. Equal values have equal digests only under the same key, and who has the key can guess
-                values.
-            lists: The fields to keep, leave out or hash in every scan, export and sync of a list. For example
-                {"contacts": {"drop": ["email"]}}, with fields, drop and hash as in the options, which can only leave
-                out more. In a profile it is a table: [default.lists.contacts] with drop = ["email"]. Pages and other
-                single calls do not obey it.
+            hash_key: The key of the digests that replace values with the option hash. It has at least 32
+                characters. Equal values have equal digests only under the same key, and anybody who has the key can
+                guess values.
+            lists: The fields to keep, drop or hash in every scan, export and sync of a list. For example
+                {"contacts": {"drop": ["email"]}}, with fields, drop and hash as in the options, which can only drop
+                more. In a profile it is a table: [default.lists.contacts] with drop = ["email"]. Pages and other single
+                calls do not obey it.
             error_bodies: The text of responses in errors and in the log: an excerpt of at most 512 bytes, or none;
                 excerpt by default. The text may name people. With fields, drop or hash, no error of a scan has an
-                excerpt of a page in either case.
+                excerpt of a page, regardless of this setting.
             profile: The section of the profile file to read, which must exist. If none is selected, the section
-                "default" applies, where there is one.
+                "default" applies, if it exists.
             environment: Whether settings that are not given come from the environment and the profile file; True by
                 default. With False, no TALENTDATA_ variable, no profile file and no proxy variable is read. It cannot
                 be in a profile.
@@ -102,11 +102,11 @@ class ConfiguredClient(BaseClient):
             max_wait: The longest wait that the service may request, in seconds; 60 s by default. If it requests a
                 longer one, the call fails with the error kind RateLimited.
             max_outage: The time that a scan waits while the service is down, measured from the last request that
-                succeeded, in seconds; 60 s by default. Meanwhile, one request at a time probes the service. A single
-                call ends after max_attempts. So does a scan if the value is 0.
+                succeeded, in seconds; 60 s by default. During that time, one request at a time probes the service. A
+                single call ends after max_attempts. So does a scan if the value is 0.
             share: The share of the company's 40 requests per second that the client may use; 1 by default.
             paced: Whether the client keeps to 40 requests per second; True by default. The value False is for a
-                service without a rate limit; the documented client rule is kept in either case.
+                service without a rate limit; the documented client rule is always kept.
             budget: The place of the request budget, which all its users share: process, host, or the URL of a Redis
                 or Valkey server; host by default. With host, all processes of this user on this host with the same
                 client ID or company share one budget.
@@ -118,14 +118,13 @@ class ConfiguredClient(BaseClient):
                 this user on this host share one); process by default. The value host is for services that accept only
                 the newest token of a client. The processes need the same credentials; the token is in a file that only
                 this user can read.
-            proxy: The proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is
-                set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a
-                proxy.
+            proxy: The proxy to connect through: a URL such as http://proxy.example:3128, or none. If none is set,
+                HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.
             ca_file: A PEM file with root certificates to trust in addition to those of the system, such as a
                 company's own. They hold for the service, for a proxy with TLS, and for a budget at a rediss URL.
             client_cert: A PEM file with the certificate that this client presents (mutual TLS), followed by those
-                of its issuers. It is presented to the service, to a proxy with TLS, and to a budget at a rediss URL,
-                where they ask for one. It needs client_key.
+                of its issuers. It is presented to the service, to a proxy with TLS, and to a budget at a rediss URL, if
+                they ask for one. It needs client_key.
             client_key: A PEM file with the private key of client_cert, not encrypted, which only this user can
                 read. It may be the same file as client_cert.
 

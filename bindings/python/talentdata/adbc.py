@@ -4,8 +4,8 @@
         cursor.execute("SELECT id, email FROM contacts")
         contacts = cursor.fetch_arrow_table()
 
-Needs `adbc-driver-manager` and `pyarrow`. A statement is `SELECT * or names FROM list [LIMIT n]`; docs/sql.md lists
-engines for other statements.
+Needs `adbc-driver-manager` and `pyarrow`. A statement is `SELECT * or names FROM list [LIMIT n]`. For
+joins, filters and sums, give the result to DuckDB or Polars.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@
     contacts = spark.read.format("talentdata").option("resource", "contacts").load()
 
 Needs `pyspark` 4 and `pyarrow`, on the workers as well. One task reads one list: all tasks share the request budget of
-the company, so several tasks would not read it faster. Lists that are loaded together share one budget; see
-docs/engines.md.
+the company, so several tasks would not read it faster. Lists that are loaded together share one budget.
 """
 
 from __future__ import annotations

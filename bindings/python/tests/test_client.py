@@ -135,7 +135,7 @@ def test_the_secret_may_be_a_function_and_its_failure_is_reported(sandbox):
         assert client.permissions().roles
     assert len(asked) == 1
     for function, says in ((lambda: 1 / 0, "ZeroDivisionError"), (lambda: b"x", "it must return a str, not bytes")):
-        with pytest.raises(talentdata.ConfigError, match=f"client_secret: its function has failed: .*{says}"):
+        with pytest.raises(talentdata.ConfigError, match=f"client_secret: its function failed: .*{says}"):
             talentdata.Client(client_secret=function, **settings)
 
 

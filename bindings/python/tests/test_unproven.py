@@ -15,7 +15,7 @@ from support import LISTS, python, served, until
 import talentdata
 
 #: Patterns of messages: the doubts, the advice of errors and warnings, and more advice for a stream without the option.
-DOUBTS = r"contacts: \d+ records came, and it is not proven that they are all: .*; "
+DOUBTS = r"contacts: \d+ records were received, and it is not proven that they are all: .*; "
 ACCEPT = r'keep the list in a mirror with sync\(\), or accept it with unproven="accept"'
 FRAMES_TOO = r"call to_polars\(\), to_arrow\(\) or to_pandas\(\), which keep the rows and warn, "
 
@@ -53,7 +53,7 @@ def test_a_frame_comes_with_a_warning_and_a_stream_with_an_error(kind):
         with pytest.warns(talentdata.IncompleteWarning, match=DOUBTS + ACCEPT) as issued:
             frame = scan.to_polars()
         assert len(issued) == 1 and scan.receipt.completeness == "not_proven" and scan.receipt.doubts
-        assert frame.height == scan.receipt.records > 0 and f"{frame.height} records came" in str(issued[0].message)
+        assert frame.height == scan.receipt.records > 0 and f"{frame.height} records were received" in str(issued[0].message)
     with served(kind) as contacts:
         scan = contacts.list()
         with pytest.raises(Exception, match=DOUBTS + FRAMES_TOO + ACCEPT):

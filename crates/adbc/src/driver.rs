@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use talentdata_core::Error;
 use talentdata_core::types::ListName;
 
-/// The way out for everything that writes.
+/// The advice in the errors of functions that write.
 const READ_ONLY: &str = "the service is only read; change records in the service itself";
 
 /// The driver. It has no state.
@@ -250,8 +250,8 @@ impl TalentdataStatement {
     }
 }
 
-/// DriverOptions of an object: those of scans are set, and those of the standard are known. Values are not told, because they
-/// may be secrets.
+/// Implements the options of an object. It takes the options of scans and those of the standard that are listed. Values
+/// cannot be read back, because they may be secrets.
 macro_rules! options {
     ($object:ty, $option:ty, $($known:pat => $answer:expr),* $(,)?) => {
         impl Optionable for $object {
@@ -268,20 +268,20 @@ macro_rules! options {
                 match key.as_ref() {
                     adbc_core::constants::ADBC_CONNECTION_OPTION_CURRENT_CATALOG => Ok(CATALOG_NAME.into()),
                     adbc_core::constants::ADBC_CONNECTION_OPTION_CURRENT_DB_SCHEMA => Ok(SCHEMA_NAME.into()),
-                    name => not_told(name),
+                    name => unreadable_option(name),
                 }
             }
 
             fn get_option_bytes(&self, key: $option) -> Result<Vec<u8>> {
-                not_told(key.as_ref())
+                unreadable_option(key.as_ref())
             }
 
             fn get_option_int(&self, key: $option) -> Result<i64> {
-                not_told(key.as_ref())
+                unreadable_option(key.as_ref())
             }
 
             fn get_option_double(&self, key: $option) -> Result<f64> {
-                not_told(key.as_ref())
+                unreadable_option(key.as_ref())
             }
         }
     };
@@ -300,8 +300,8 @@ options!(
 );
 options!(TalentdataStatement, OptionStatement,);
 
-fn not_told<T>(name: &str) -> Result<T> {
-    let message = format!("talentdata: the option {name:?} has no value to be read");
+fn unreadable_option<T>(name: &str) -> Result<T> {
+    let message = format!("talentdata: the option {name:?} cannot be read");
     Err(AdbcError::with_message_and_status(
         message,
         Status::NotFound,

@@ -1,4 +1,4 @@
-//! The entry point through which a manager of drivers loads this one.
+//! The entry point through which a driver manager loads this driver.
 
 #![allow(unsafe_code)]
 
@@ -14,11 +14,10 @@ use std::mem::MaybeUninit;
 /// Returns NOT_IMPLEMENTED for another version.
 ///
 /// # Safety
-/// As the standard demands, `driver` is NULL or has room for a driver, and `error` is NULL or an error that is
-/// initialised.
+/// `driver` is NULL or points to memory for a driver. `error` is NULL or points to an initialised error.
 #[allow(
     non_snake_case,
-    reason = "managers derive the name from that of the library"
+    reason = "driver managers derive this name from the name of the library"
 )]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn AdbcTalentdataInit(
@@ -32,9 +31,10 @@ pub unsafe extern "C" fn AdbcTalentdataInit(
             ADBC_STATUS_OK
         }
         _ => {
-            let why = "talentdata: this driver needs version 1.1.0 of ADBC; use a newer manager of drivers";
+            let why =
+                "talentdata: this driver needs version 1.1.0 of ADBC; use a newer driver manager";
             let refusal = Error::with_message_and_status(why, Status::NotImplemented);
-            // SAFETY: the caller promises that of the error, and NULL is checked.
+            // SAFETY: the caller promises that `error` is NULL or initialised, and NULL is checked.
             unsafe { export_error(error, refusal) };
             ADBC_STATUS_NOT_IMPLEMENTED
         }

@@ -1,4 +1,4 @@
-//! Answers to the questions of programs about the database: its tables, their columns, and the driver itself.
+//! Metadata for programs: the tables of the database, their columns, and facts about the driver.
 
 use adbc_core::error::Result;
 use adbc_core::options::{InfoCode, ObjectDepth};
@@ -17,18 +17,18 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use talentdata_core::types::ListName;
 
-/// The one catalogue.
+/// The name of the only catalogue.
 pub(crate) const CATALOG_NAME: &str = "talentdata";
-/// The one schema, in the sense of databases.
+/// The name of the only schema, in the database sense.
 pub(crate) const SCHEMA_NAME: &str = "main";
 /// The type of every list.
 const TABLE: &str = "TABLE";
-/// The version of ADBC, as its information has it.
+/// The ADBC version, as the standard encodes it for `get_info`.
 const ADBC_VERSION: i64 = 1_001_000;
 
 pub(crate) type AnswerReader = Box<dyn RecordBatchReader + Send>;
 
-/// The names that a question is about, as patterns of SQL's LIKE.
+/// The objects that a caller asks for. The names are patterns of SQL's LIKE.
 pub(crate) struct WantedObjects<'a> {
     pub(crate) depth: ObjectDepth,
     pub(crate) catalog: Option<&'a str>,
@@ -39,7 +39,7 @@ pub(crate) struct WantedObjects<'a> {
 }
 
 impl WantedObjects<'_> {
-    /// Returns whether the answer has tables, and this list is among them.
+    /// Returns whether the answer contains this list as a table.
     pub(crate) fn has(&self, list: ListName) -> bool {
         let types = self.types.as_ref();
         !matches!(self.depth, ObjectDepth::Catalogs | ObjectDepth::Schemas)
@@ -49,13 +49,14 @@ impl WantedObjects<'_> {
             && types.is_none_or(|types| types.contains(&TABLE))
     }
 
-    /// Returns whether the answer has columns.
+    /// Returns whether the answer contains columns.
     pub(crate) fn has_columns(&self) -> bool {
         matches!(self.depth, ObjectDepth::All | ObjectDepth::Columns)
     }
 }
 
-/// Returns the catalogue with its schema and these tables. A table without columns was not asked for them.
+/// Returns the catalogue with its schema and these tables. The columns of a table are `None` if the answer does not
+/// contain columns.
 pub(crate) fn objects(
     wanted: &WantedObjects<'_>,
     tables: &[(ListName, Option<SchemaRef>)],
@@ -114,7 +115,7 @@ pub(crate) fn table_types() -> Result<AnswerReader> {
     reader(&GET_TABLE_TYPES_SCHEMA, vec![text(vec![TABLE])])
 }
 
-/// Returns what there is to say about the driver: the facts with these codes, or all.
+/// Returns the facts about the driver that have these codes, or all facts.
 pub(crate) fn info(codes: Option<&HashSet<InfoCode>>) -> Result<AnswerReader> {
     let is_wanted = |code: &InfoCode| codes.is_none_or(|codes| codes.contains(code));
     let (mut names, mut kinds, mut places) = (Vec::new(), Vec::new(), Vec::new());
@@ -137,7 +138,7 @@ pub(crate) fn info(codes: Option<&HashSet<InfoCode>>) -> Result<AnswerReader> {
             continue;
         }
         names.push(u32::from(&code));
-        // The kinds of values are numbered as the standard has them.
+        // These are the standard's numbers for the types of values.
         let (kind, place) = match fact {
             Fact::Text(text) => (0_i8, push(&mut strings, text)),
             Fact::Flag(flag) => (1, push(&mut flags, flag)),
@@ -147,7 +148,7 @@ pub(crate) fn info(codes: Option<&HashSet<InfoCode>>) -> Result<AnswerReader> {
         places.push(place);
     }
     let DataType::Union(fields, _) = GET_INFO_SCHEMA.field(1).data_type() else {
-        return Err(ArrowError::SchemaError("the values are no union".into()).into());
+        return Err(ArrowError::SchemaError("the values are not a union".into()).into());
     };
     let mut children: Vec<ArrayRef> = vec![
         text(strings),
@@ -174,7 +175,7 @@ fn push<T>(values: &mut Vec<T>, value: T) -> i32 {
     i32::try_from(values.len() - 1).unwrap_or(i32::MAX)
 }
 
-/// Returns whether a name fits a pattern, in which `%` stands for any characters and `_` for one. No pattern fits every
+/// Returns whether a name fits a pattern, in which `%` stands for any characters and `_` for one. `None` matches every
 /// name.
 fn matches(pattern: Option<&str>, name: &str) -> bool {
     fn fits(pattern: &[char], name: &[char]) -> bool {
@@ -188,7 +189,7 @@ fn matches(pattern: Option<&str>, name: &str) -> bool {
     }
     let Some(pattern) = pattern else { return true };
     let mut pattern: Vec<char> = pattern.chars().collect();
-    // Several signs in a row mean one, and would only take time.
+    // Consecutive `%` mean the same as one, and would only take time.
     pattern.dedup_by(|one, before| *one == '%' && *before == '%');
     fits(&pattern, &name.chars().collect::<Vec<_>>())
 }
@@ -197,10 +198,10 @@ fn text(values: Vec<&str>) -> ArrayRef {
     Arc::new(StringArray::from(values))
 }
 
-/// Returns the values of a struct whose first members are given. The other members are null.
+/// Returns an array of structs with these first fields. The other fields are null.
 fn structs(data_type: &DataType, given: Vec<ArrayRef>, length: usize) -> Result<StructArray> {
     let DataType::Struct(fields) = data_type else {
-        return Err(ArrowError::SchemaError(format!("{data_type} is no struct")).into());
+        return Err(ArrowError::SchemaError(format!("{data_type} is not a struct")).into());
     };
     let rest = fields.iter().skip(given.len());
     let rest = rest.map(|field| new_null_array(field.data_type(), length));
@@ -208,7 +209,7 @@ fn structs(data_type: &DataType, given: Vec<ArrayRef>, length: usize) -> Result<
     Ok(StructArray::try_new(fields.clone(), members, None)?)
 }
 
-/// Returns the member of a struct that holds lists of these lengths; nulls if the answer is not that deep.
+/// Returns the values of a field of a struct: lists of these lengths, or nulls if the answer is not that deep.
 fn lists(
     parent: &DataType,
     member: usize,
@@ -238,7 +239,7 @@ fn lists(
     )?))
 }
 
-/// Returns one batch as the reader of an answer.
+/// Returns a reader of one batch.
 fn reader(schema: &SchemaRef, columns: Vec<ArrayRef>) -> Result<AnswerReader> {
     let batch = RecordBatch::try_new(Arc::clone(schema), columns)?;
     Ok(Box::new(RecordBatchIterator::new(

@@ -11,7 +11,7 @@ use talentdata_mirror::internal::{JobKind, JobOption, JobOptions};
 /// The option that names the file of a mirror, which is read in place of the service.
 const MIRROR: &str = "mirror";
 
-/// The options of a database, and with the same names those of its connections and statements.
+/// The options of a database. The options of scans have the same names in connections and statements.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DriverOptions {
     settings: Builder,
@@ -96,11 +96,11 @@ impl ScanSettings {
     }
 }
 
-/// Returns the error for an option that nothing has.
+/// Returns the error for an unknown option.
 fn unknown(name: &str) -> Error {
     let settings: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
     Error::invalid(format!(
-        "there is no option {name:?}; a database takes {}, {MIRROR}, and like a connection and a statement {}",
+        "there is no option {name:?}; a database takes {}, {MIRROR}; databases, connections and statements take {}",
         settings.join(", "),
         JobKind::Scan.names()
     ))

@@ -1,4 +1,4 @@
-//! Where rows come from: the service through a client, or a mirror.
+//! The sources of rows: the service through a client, or a mirror.
 
 use crate::metadata::AnswerReader;
 use crate::options::{DriverOptions, ScanSettings};
@@ -29,10 +29,10 @@ pub(crate) enum RowSource {
 pub(crate) struct RunningQuery(Arc<Mutex<Stop>>);
 
 impl RowSource {
-    /// Opens what the options name. Sends no request.
+    /// Opens the source that the options name. Sends no request.
     ///
     /// # Errors
-    /// `Config`, naming the setting; `Path` for what is no mirror.
+    /// `Config`, naming the setting; `Path` if the file is not a mirror.
     pub(crate) fn open(options: &DriverOptions) -> Result<Self> {
         Ok(match &options.mirror {
             Some(path) => RowSource::Mirror(Mirror::open(path)?),
@@ -40,7 +40,7 @@ impl RowSource {
         })
     }
 
-    /// Returns the lists that there are.
+    /// Returns the lists that the source contains.
     pub(crate) fn lists(&self) -> Result<Vec<ListName>> {
         match self {
             RowSource::Service(..) => Ok(ListName::ALL.to_vec()),
@@ -79,11 +79,11 @@ impl RowSource {
         let mut scan = scan.clone();
         keep_only(query, &mut scan.job);
         let schema = self.schema(query.list, &scan)?;
-        Ok(Selection::new(query, &schema)?.schema)
+        Ok(ColumnSelection::new(query, &schema)?.schema)
     }
 
-    /// Returns the rows of a query as they come. The list of a service that is not proven complete ends with an error,
-    /// unless the options say otherwise.
+    /// Returns the rows of a query as they arrive. A list of the service that is not proven complete ends with an
+    /// error, unless the options say otherwise.
     pub(crate) fn read(
         &self,
         query: &ListQuery,
@@ -102,12 +102,12 @@ impl RowSource {
                 let batches = BlockingScan::new(client, list, job.scan, job.table)?;
                 running.begin(batches.stop_handle());
                 let mut batches = batches.batches()?;
-                // The first rows do not decide the columns of all later readers.
+                // The first rows of a limited query must not decide the columns of all later readers.
                 if !is_given && limit.is_none() {
                     schemas.note(list, &options, columns, &batches.schema())?;
                 }
                 let schema = batches.schema();
-                Ok(Selection::new(query, &schema)?.reader(move || batches.next_batch()))
+                Ok(ColumnSelection::new(query, &schema)?.reader(move || batches.next_batch()))
             }
             RowSource::Mirror(mirror) => {
                 scan.check_mirror()?;
@@ -116,7 +116,7 @@ impl RowSource {
                 let stop = Stop::default();
                 running.begin(stop.clone());
                 let mut left = usize::try_from(limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
-                let selection = Selection::new(query, &batches.schema())?;
+                let selection = ColumnSelection::new(query, &batches.schema())?;
                 Ok(selection.reader(move || {
                     if stop.is_stopped() {
                         return Err(Error::new(ErrorKind::Cancelled, "the query was cancelled"));
@@ -135,7 +135,7 @@ impl RowSource {
     }
 }
 
-/// Lets no other fields through than those that a query names: they are gone before a record is delivered.
+/// Keeps only the fields that a query names. All others are removed before a record is delivered.
 fn keep_only(query: &ListQuery, job: &mut JobOptions) {
     let scan = &mut job.scan;
     let Some(names) = query
@@ -145,7 +145,7 @@ fn keep_only(query: &ListQuery, job: &mut JobOptions) {
     else {
         return;
     };
-    // That column holds every other field.
+    // The extra column holds all other fields.
     if names.iter().any(|name| name == EXTRA) {
         return;
     }
@@ -161,20 +161,20 @@ fn keep_only(query: &ListQuery, job: &mut JobOptions) {
 }
 
 /// The columns of a result.
-struct Selection {
+struct ColumnSelection {
     schema: SchemaRef,
     /// The places of the columns in the batches that are read; `None` for all columns.
     places: Option<Vec<usize>>,
 }
 
-impl Selection {
+impl ColumnSelection {
     /// Finds the columns of a query.
     ///
     /// # Errors
-    /// `InvalidArgument` for a name that no column has.
+    /// `InvalidArgument` if a name is not the name of a column.
     fn new(query: &ListQuery, schema: &SchemaRef) -> Result<Self> {
         let Some(names) = &query.columns else {
-            return Ok(Selection {
+            return Ok(ColumnSelection {
                 schema: SchemaRef::clone(schema),
                 places: None,
             });
@@ -189,7 +189,7 @@ impl Selection {
         };
         let places = names.iter().map(place).collect::<Result<Vec<usize>>>()?;
         let schema = schema.project(&places);
-        Ok(Selection {
+        Ok(ColumnSelection {
             schema: Arc::new(schema.map_err(|error| Error::defect(&error.to_string()))?),
             places: Some(places),
         })
@@ -200,7 +200,7 @@ impl Selection {
         self,
         mut next: impl FnMut() -> Result<Option<RecordBatch>> + Send + 'static,
     ) -> AnswerReader {
-        let Selection { schema, places } = self;
+        let ColumnSelection { schema, places } = self;
         let reader = BatchReader::new(schema, move || {
             let batch = next()?.map(|batch| match &places {
                 Some(places) => batch.project(places),
@@ -215,7 +215,7 @@ impl Selection {
 }
 
 impl RunningQuery {
-    /// Notes the result that [`try_cancel`](CancelHandle::try_cancel) stops from now on.
+    /// Sets the result that [`try_cancel`](CancelHandle::try_cancel) stops.
     fn begin(&self, stop: Stop) {
         *lock(&self.0) = stop;
     }
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scan_lets_only_the_fields_through_that_a_query_names() {
+    fn a_scan_keeps_only_the_fields_that_a_query_names() {
         let fields = |sql: &str, job: &JobOptions| {
             let mut job = job.clone();
             keep_only(&ListQuery::parse(sql).unwrap(), &mut job);
@@ -245,7 +245,7 @@ mod tests {
         for sql in ["SELECT * FROM pools", "SELECT id, _extra FROM pools"] {
             assert_eq!(fields(sql, &job), [""; 0], "{sql}");
         }
-        // Options that say it themselves stay.
+        // Options that already choose the fields are not changed.
         let mut job = JobOptions::default();
         job.scan.drop = vec!["email".to_owned()];
         assert_eq!(fields("SELECT id FROM pools", &job), [""; 0]);

@@ -1,4 +1,5 @@
-//! The SQL that a list answers: `SELECT * or names FROM list [LIMIT n]`. Everything else is refused with the way out.
+//! The SQL that a list accepts: `SELECT * or names FROM list [LIMIT n]`. The error for any other statement says what to
+//! do.
 
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, Result};
@@ -14,7 +15,7 @@ pub(crate) struct ListQuery {
 
 /// The smallest part of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
+enum SqlToken {
     /// A name or a keyword without quotes.
     Word(String),
     /// A name in quotes.
@@ -27,9 +28,9 @@ impl ListQuery {
     /// Reads a statement.
     ///
     /// # Errors
-    /// `InvalidArgument` for everything that is no such query, and for the name of no list.
+    /// `InvalidArgument` for any other statement, and for an unknown list.
     pub(crate) fn parse(text: &str) -> Result<Self> {
-        let mut tokens = Tokens {
+        let mut tokens = SqlTokens {
             rest: tokens(text)?,
         };
         tokens.keyword("SELECT")?;
@@ -63,13 +64,13 @@ impl ListQuery {
 }
 
 /// The tokens of a statement that were not read yet, the next one last.
-struct Tokens {
-    rest: Vec<Token>,
+struct SqlTokens {
+    rest: Vec<SqlToken>,
 }
 
-impl Tokens {
+impl SqlTokens {
     fn take_keyword(&mut self, keyword: &str) -> bool {
-        let is_next = matches!(self.rest.last(), Some(Token::Word(word)) if word.eq_ignore_ascii_case(keyword));
+        let is_next = matches!(self.rest.last(), Some(SqlToken::Word(word)) if word.eq_ignore_ascii_case(keyword));
         if is_next {
             self.rest.pop();
         }
@@ -77,7 +78,7 @@ impl Tokens {
     }
 
     fn take_sign(&mut self, sign: char) -> bool {
-        let is_next = self.rest.last() == Some(&Token::Sign(sign));
+        let is_next = self.rest.last() == Some(&SqlToken::Sign(sign));
         if is_next {
             self.rest.pop();
         }
@@ -105,8 +106,8 @@ impl Tokens {
 
     fn name(&mut self, what: &str) -> Result<String> {
         match self.rest.pop() {
-            Some(Token::Word(word)) if !is_keyword(&word) => Ok(word),
-            Some(Token::Quoted(name)) if !name.is_empty() => Ok(name),
+            Some(SqlToken::Word(word)) if !is_keyword(&word) => Ok(word),
+            Some(SqlToken::Quoted(name)) if !name.is_empty() => Ok(name),
             other => {
                 self.rest.extend(other);
                 Err(self.unexpected(what))
@@ -116,7 +117,7 @@ impl Tokens {
 
     fn number(&mut self) -> Result<u64> {
         let number = match self.rest.last() {
-            Some(Token::Number(digits)) => digits.parse().ok(),
+            Some(SqlToken::Number(digits)) => digits.parse().ok(),
             _ => None,
         };
         let number = number.ok_or_else(|| self.unexpected("a number of rows"))?;
@@ -135,15 +136,15 @@ impl Tokens {
     fn unexpected(&self, wanted: &str) -> Error {
         let found = match self.rest.last() {
             None => "the end".to_owned(),
-            Some(Token::Word(text) | Token::Number(text)) => format!("{text:?}"),
-            Some(Token::Quoted(name)) => format!("the name {name:?}"),
-            Some(Token::Sign(sign)) => format!("{sign:?}"),
+            Some(SqlToken::Word(text) | SqlToken::Number(text)) => format!("{text:?}"),
+            Some(SqlToken::Quoted(name)) => format!("the name {name:?}"),
+            Some(SqlToken::Sign(sign)) => format!("{sign:?}"),
         };
-        refused(&format!("{found} stands where {wanted} is expected"))
+        refused(&format!("found {found} instead of {wanted}"))
     }
 }
 
-/// Returns whether a word without quotes is no name.
+/// Returns whether a word without quotes is a keyword, and so not a name.
 fn is_keyword(word: &str) -> bool {
     const KEYWORDS: [&str; 12] = [
         "ALL", "DISTINCT", "FROM", "GROUP", "HAVING", "JOIN", "LIMIT", "ORDER", "SELECT", "UNION",
@@ -153,7 +154,7 @@ fn is_keyword(word: &str) -> bool {
 }
 
 /// Cuts a statement into tokens, the first one last. White space and comments separate them.
-fn tokens(text: &str) -> Result<Vec<Token>> {
+fn tokens(text: &str) -> Result<Vec<SqlToken>> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
@@ -165,19 +166,19 @@ fn tokens(text: &str) -> Result<Vec<Token>> {
             (None, end + 4)
         } else if first == '"' {
             let (name, length) = quoted(rest)?;
-            (Some(Token::Quoted(name)), length)
+            (Some(SqlToken::Quoted(name)), length)
         } else if first.is_ascii_digit() {
             let length = length_of(rest, |one| {
                 one.is_alphanumeric() || one == '.' || one == '_'
             });
-            (Some(Token::Number(rest[..length].to_owned())), length)
+            (Some(SqlToken::Number(rest[..length].to_owned())), length)
         } else if first.is_alphabetic() || first == '_' {
             let length = length_of(rest, |one| {
                 one.is_alphanumeric() || one == '_' || one == '$'
             });
-            (Some(Token::Word(rest[..length].to_owned())), length)
+            (Some(SqlToken::Word(rest[..length].to_owned())), length)
         } else {
-            (Some(Token::Sign(first)), first.len_utf8())
+            (Some(SqlToken::Sign(first)), first.len_utf8())
         };
         tokens.extend(token);
         rest = rest[length..].trim_start();
@@ -186,7 +187,7 @@ fn tokens(text: &str) -> Result<Vec<Token>> {
     Ok(tokens)
 }
 
-/// Returns the number of bytes up to the first character that does not belong.
+/// Returns the number of bytes before the first character that does not belong to the token.
 fn length_of(text: &str, belongs: impl Fn(char) -> bool) -> usize {
     text.find(|one| !belongs(one)).unwrap_or(text.len())
 }
@@ -211,10 +212,10 @@ fn quoted(text: &str) -> Result<(String, usize)> {
     }
 }
 
-/// Returns the error for a statement that a list does not answer.
+/// Returns the error for a statement that a list does not accept.
 fn refused(why: &str) -> Error {
     Error::invalid(format!(
-        "sql: {why}; a list answers SELECT * or names of columns FROM list LIMIT n, and for other queries let DuckDB read it \
+        "sql: {why}; a list accepts SELECT * or column names FROM list LIMIT n; for other queries, let DuckDB read it \
          through this driver, or open a mirror with SQLite"
     ))
 }
@@ -228,7 +229,7 @@ mod tests {
     const SKILLS: ListName = ListName::JaSkills;
 
     #[test]
-    fn these_statements_are_read() {
+    fn queries_of_one_list_are_parsed() {
         for (text, columns, list, limit) in [
             ("SELECT * FROM contacts", None, CONTACTS, None),
             ("select*from contacts;", None, CONTACTS, None),
@@ -283,59 +284,56 @@ mod tests {
     }
 
     #[test]
-    fn these_statements_are_refused_with_the_way_out() {
+    fn other_statements_are_refused_with_advice() {
         for (text, words) in [
-            ("", "the end stands where SELECT"),
-            ("SELECT", "the end stands where * or the name"),
-            ("SELECT FROM contacts", "\"FROM\" stands where"),
-            ("SELECT * contacts", "\"contacts\" stands where FROM"),
-            ("SELECT count(*) FROM contacts", "'(' stands where FROM"),
+            ("", "the end instead of SELECT"),
+            ("SELECT", "the end instead of * or the name"),
+            ("SELECT FROM contacts", "\"FROM\" instead of"),
+            ("SELECT * contacts", "\"contacts\" instead of FROM"),
+            ("SELECT count(*) FROM contacts", "'(' instead of FROM"),
             (
                 "SELECT DISTINCT id FROM contacts",
-                "\"DISTINCT\" stands where",
+                "\"DISTINCT\" instead of",
             ),
-            ("SELECT id AS x FROM contacts", "\"AS\" stands where FROM"),
-            ("SELECT 1", "\"1\" stands where"),
-            ("SELECT 'id' FROM contacts", "'\\'' stands where"),
+            ("SELECT id AS x FROM contacts", "\"AS\" instead of FROM"),
+            ("SELECT 1", "\"1\" instead of"),
+            ("SELECT 'id' FROM contacts", "'\\'' instead of"),
             (
                 "SELECT * FROM contacts WHERE id = 1",
-                "\"WHERE\" stands where the end",
+                "\"WHERE\" instead of the end",
             ),
-            ("SELECT * FROM contacts, pools", "',' stands where the end"),
-            ("SELECT * FROM contacts c", "\"c\" stands where the end"),
+            ("SELECT * FROM contacts, pools", "',' instead of the end"),
+            ("SELECT * FROM contacts c", "\"c\" instead of the end"),
             (
                 "SELECT * FROM contacts; SELECT * FROM pools",
-                "\"SELECT\" stands where the end",
+                "\"SELECT\" instead of the end",
             ),
-            ("SELECT * FROM contacts ORDER BY id", "\"ORDER\" stands"),
+            ("SELECT * FROM contacts ORDER BY id", "\"ORDER\" instead of"),
             (
                 "SELECT * FROM contacts LIMIT",
-                "the end stands where a number",
+                "the end instead of a number",
             ),
-            (
-                "SELECT * FROM contacts LIMIT -1",
-                "'-' stands where a number",
-            ),
+            ("SELECT * FROM contacts LIMIT -1", "'-' instead of a number"),
             (
                 "SELECT * FROM contacts LIMIT 1.5",
-                "\"1.5\" stands where a number",
+                "\"1.5\" instead of a number",
             ),
             (
                 "SELECT * FROM contacts LIMIT 18446744073709551616",
-                "stands where a number",
+                "instead of a number",
             ),
             (
                 "SELECT * FROM contacts LIMIT 1 OFFSET 5",
-                "\"OFFSET\" stands where the end",
+                "\"OFFSET\" instead of the end",
             ),
             (
                 "SELECT * FROM a.b.c.contacts",
                 "a catalogue, a schema and a name",
             ),
             ("SELECT * FROM \"contacts", "no closing quote"),
-            ("SELECT * FROM \"\"", "the name \"\" stands"),
+            ("SELECT * FROM \"\"", "the name \"\" instead of"),
             ("SELECT * /* FROM contacts", "a comment has no end"),
-            ("DELETE FROM contacts", "\"DELETE\" stands where SELECT"),
+            ("DELETE FROM contacts", "\"DELETE\" instead of SELECT"),
             ("SELECT * FROM ja-skills", "no list is named \"ja\""),
         ] {
             let error = ListQuery::parse(text).unwrap_err();
@@ -349,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn no_statement_makes_it_panic() {
+    fn no_statement_panics() {
         let mut random = fastrand::Rng::with_seed(49);
         let parts = [
             "SELECT",

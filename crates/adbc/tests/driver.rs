@@ -1,4 +1,4 @@
-//! The driver through its traits, against a sandbox: rows, columns, ends, cancel and what programs ask about tables.
+//! The driver through its traits, against a sandbox: rows, columns, completeness, cancellation and metadata.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -26,7 +26,7 @@ fn sandbox(order: ListOrder) -> Sandbox {
     Sandbox::start(options).unwrap()
 }
 
-/// The settings of a client of the sandbox.
+/// Returns the settings of a client of the sandbox.
 fn settings(sandbox: &Sandbox) -> Vec<(&'static str, String)> {
     vec![
         ("base_url", sandbox.base_url().to_string()),
@@ -71,7 +71,7 @@ fn count(rows: Rows) -> usize {
     rows.unwrap().iter().map(RecordBatch::num_rows).sum()
 }
 
-/// The number of requests for contacts that the sandbox has answered.
+/// Returns the number of requests for contacts that the sandbox answered.
 fn requests(sandbox: &Sandbox) -> u64 {
     let stats = sandbox.stats();
     stats
@@ -235,7 +235,7 @@ fn sync(sandbox: &Sandbox, path: &Path) {
         .unwrap();
 }
 
-/// The names of the tables that a connection tells of.
+/// Returns the names of the tables that a connection reports.
 fn objects(
     connection: &TalentdataConnection,
     depth: ObjectDepth,
@@ -318,7 +318,7 @@ fn programs_find_the_lists_and_their_columns() {
 }
 
 #[test]
-fn wrong_options_are_named_and_secrets_are_not_told() {
+fn wrong_options_are_named_and_secrets_are_not_shown() {
     let error = connect(&[("shoe_size", "43".to_owned())]).unwrap_err();
     assert!(
         error.message.contains("there is no option \"shoe_size\""),

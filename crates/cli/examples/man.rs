@@ -9,8 +9,8 @@ fn main() -> std::io::Result<()> {
         .ok_or_else(|| std::io::Error::other("give the directory for the pages"))?;
     std::fs::create_dir_all(&directory)?;
     let grammar = talentdata_cli::grammar();
-    let general = grammar.get_after_long_help().cloned().unwrap_or_default();
-    // Each page is complete: it has the example of its command, and the settings and exit codes, which all pages share.
+    let general = talentdata_cli::topics();
+    // Each page is complete: it has the examples of its command, then the settings and exit codes, which all pages share.
     let grammar = grammar.mut_subcommands(|verb| {
         let own = verb.get_after_help().cloned().unwrap_or_default();
         verb.after_long_help(format!("{own}\n\n{general}"))

@@ -22,23 +22,32 @@ use std::ffi::OsString;
 use talentdata_core::types::Operation;
 use talentdata_mirror::internal::JobKind;
 
+/// The help of a command: examples come before flags. Settings are the same for all commands, and have a page.
+const OF_COMMAND: &str = "{before-help}{about-with-newline}
+{usage-heading} {usage}{after-help}
+
+{all-args}
+
+Settings such as --base-url, --profile and --share: talentdata help settings
+";
+
 /// The flags that do not come from a table. None of them takes a secret, because other users can read arguments.
 #[derive(Debug, Parser)]
 #[command(
     name = "talentdata",
     version,
-    about = "Reads lists of the talent data service: completely, and as fast as the service allows",
-    after_long_help = help::after_all(),
-    after_help = "See --help for settings, exit codes and an example; each command has its own --help.",
+    about = "Read lists from the talent data service, completely and at its full rate",
+    override_usage = "talentdata COMMAND [ARGUMENTS]",
+    help_template = "{about}\n\n{usage-heading} {usage}{after-help}\n",
     arg_required_else_help = true,
     subcommand_required = true
 )]
 struct Cli {
-    /// Use the embedded sample service, started for this run only; needs no account
-    #[arg(long, global = true, help_heading = "Connection")]
+    /// Use a sample service on this machine, which needs no account
+    #[arg(long, global = true, help_heading = "All commands")]
     sandbox: bool,
     /// Log to standard error: -v the steps, -vv everything; never a secret
-    #[arg(short, long, global = true, help_heading = "Connection", action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, help_heading = "All commands", action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(subcommand)]
     command: Command,
@@ -47,34 +56,34 @@ struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show the lists: name, path and group
+    /// Show the names of all lists
     #[command(after_help = "Example:\n  talentdata resources")]
     Resources,
-    /// Print one page of a list as JSON, its records exactly as the service sent them
+    /// Print one page of a list as JSON
     Page(PageArgs),
-    /// Read whole lists into files or standard output
+    /// Write whole lists to files (JSON Lines, CSV, Parquet, Arrow)
     Export(ExportArgs),
-    /// Update a local SQLite mirror of lists, and record what changed
+    /// Update a local SQLite mirror, and record what changed
     Sync(SyncArgs),
-    /// Write the changes that syncs recorded in a mirror
+    /// List inserts, updates and deletes recorded in a mirror
     Changes(ChangesArgs),
     /// Show the syncs into a mirror and their numbers of changes
     History(HistoryArgs),
-    /// Delete a list and its history, or single records, from a mirror
+    /// Delete a list, or single records, from a mirror with all history
     Forget(ForgetArgs),
-    /// Estimate the records, pages and time of an export
+    /// Estimate records, requests, time and size of an export
     Plan(PlanArgs),
-    /// Show the clients that share the request budget now, and their requests
+    /// Show which clients share the request budget
     Budget(BudgetArgs),
-    /// Check the settings, the connection, the credentials and the machine, and suggest solutions
+    /// Check settings, connection, credentials and machine, and suggest solutions
     Doctor(DoctorArgs),
-    /// Print the columns of a list as JSON, to pin them with export --schema
+    /// Print a list's columns, to pin them with export --schema
     Schema(SchemaArgs),
-    /// Check that a file matches its export's receipt, or that a mirror is intact
+    /// Check a file against its receipt, or a mirror
     Verify(VerifyArgs),
     /// Let programs read lists with SQL, through the ADBC driver
     Adbc(AdbcArgs),
-    /// Run the embedded sample service until stopped
+    /// Run a sample service on this machine
     Sandbox(SandboxArgs),
     /// Print a script that completes commands in a shell
     Completions(CompletionsArgs),
@@ -96,9 +105,12 @@ pub(crate) fn grammar() -> clap::Command {
     for reads_lists in ["page", "export", "sync", "plan", "schema"] {
         grammar = grammar.mut_subcommand(reads_lists, lists::add);
     }
-    grammar
+    let grammar = grammar
         .args(settings::flags())
         .subcommands(operation::commands())
+        .mut_subcommands(|command| command.help_template(OF_COMMAND));
+    let overview = help::overview(&grammar);
+    grammar.after_help(overview)
 }
 
 /// Reads the arguments.

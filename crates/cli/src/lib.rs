@@ -64,6 +64,12 @@ pub fn grammar() -> clap::Command {
     args::grammar()
 }
 
+/// Returns the pages about settings, exit codes and the environment, which are the same for all commands.
+#[must_use]
+pub fn topics() -> String {
+    help::topics()
+}
+
 fn run(command: &Command, common: &Common) -> Result<(), Ending> {
     // One thread sends requests while this one writes. Each further thread would take memory.
     let runtime = process::runtime(1, || ())?;

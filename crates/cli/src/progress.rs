@@ -56,12 +56,13 @@ impl ProgressLine {
             total = total.saturating_add(claimed.max(receipt.records));
             used += receipt.budget_used;
         }
-        let has_total = lists.iter().any(|receipt| receipt.total_last.is_some());
-        show(&self.bar, if has_total { LINE } else { COUNT });
+        let used = format!("{:.0} % of the budget", 100.0 * used);
+        // The template is set last, because each of these calls draws the line.
+        self.bar.set_message(used);
         self.bar.set_length(total);
         self.bar.set_position(records);
-        let used = format!("{:.0} % of the budget", 100.0 * used);
-        self.bar.set_message(used);
+        let has_total = lists.iter().any(|receipt| receipt.total_last.is_some());
+        show(&self.bar, if has_total { LINE } else { COUNT });
     }
 
     /// Prints a line on standard error, above the progress.

@@ -13,7 +13,7 @@ use talentdata_core::{Builder, Error, Result};
 /// The maximum size of a secret.
 const LONGEST_SECRET: u64 = 64 * 1024;
 /// The settings of the secret, and of the file that contains it.
-const SECRET: &str = SECRET_SOURCES[0];
+const SECRET_SETTING: &str = SECRET_SOURCES[0];
 const SECRET_FILE: &str = SECRET_SOURCES[1];
 
 /// Returns the value of a setting that was given as a flag.
@@ -40,7 +40,7 @@ pub(crate) fn set(matches: &ArgMatches, builder: &mut Builder) -> Result<()> {
         };
         match setting.kind {
             SettingKind::File if setting.name == SECRET_FILE && text == "-" => {
-                builder.set(SECRET, read_secret()?.expose())
+                builder.set(SECRET_SETTING, read_secret()?.expose())
             }
             SettingKind::Secret => {
                 let secret = read_secret_file(Path::new(text)).map_err(|error| {
@@ -90,7 +90,9 @@ fn flag(setting: &Setting) -> Option<Arg> {
         SettingKind::Text => (last_word.to_uppercase(), ""),
     };
     let default = setting.default();
-    let default = default.map_or_else(String::new, |value| format!(" [default: {value}]"));
+    let default = default.map_or_else(String::new, |value| {
+        format!(" [default: {}]", value.trim_end_matches(" s"))
+    });
     let variable = setting.variable();
     let help = format!("{}{after}{default} [env: {variable}]", setting.what);
     let (first, rest) = help.split_at(1);
@@ -101,7 +103,8 @@ fn flag(setting: &Setting) -> Option<Arg> {
         .global(true)
         // core refuses wrong numbers, with the same message in every language.
         .allow_negative_numbers(true)
-        .hide_short_help(setting.scope() == Scope::Calls)
+        .hide_short_help(true)
+        .hide_long_help(true)
         .help_heading(match setting.scope() {
             Scope::Calls => "Advanced",
             _ => "Connection",

@@ -22,24 +22,24 @@ pub(crate) const WAYS_OUT: WaysOut = WaysOut {
 };
 
 /// The export or the sync of one list.
-pub(crate) enum Work {
+pub(crate) enum ListWork {
     Export(Export),
     Sync(Sync),
 }
 
-impl Work {
+impl ListWork {
     fn list(&self) -> ListName {
         match self {
-            Work::Export(export) => export.resource,
-            Work::Sync(sync) => sync.resource,
+            ListWork::Export(export) => export.resource,
+            ListWork::Sync(sync) => sync.resource,
         }
     }
 
     /// Returns the receipt of the scan before it begins.
     fn begin(&self) -> Receipt {
         match self {
-            Work::Export(export) => export.scan.receipt(export.resource),
-            Work::Sync(sync) => sync.scan.receipt(sync.resource),
+            ListWork::Export(export) => export.scan.receipt(export.resource),
+            ListWork::Sync(sync) => sync.scan.receipt(sync.resource),
         }
     }
 
@@ -50,16 +50,16 @@ impl Work {
         note: impl FnMut(&Receipt),
     ) -> Result<Done, Error> {
         Ok(match self {
-            Work::Export(export) => Done::Export(export.run(client, stop, note).await?.into()),
-            Work::Sync(sync) => Done::Sync(sync.run(client, stop, note).await?.into()),
+            ListWork::Export(export) => Done::Export(export.run(client, stop, note).await?.into()),
+            ListWork::Sync(sync) => Done::Sync(sync.run(client, stop, note).await?.into()),
         })
     }
 
     /// Returns the result of work that is running or failed, with the receipt of its scan so far.
     fn unfinished(&self, scan: Receipt) -> Done {
         match self {
-            Work::Export(_) => Done::Export(scan.into()),
-            Work::Sync(_) => {
+            ListWork::Export(_) => Done::Export(scan.into()),
+            ListWork::Sync(_) => {
                 let mut receipt = SyncReceipt::default();
                 receipt.scan = scan;
                 Done::Sync(Box::new(receipt))
@@ -68,13 +68,15 @@ impl Work {
     }
 
     fn is_resumable(&self, client: &Client) -> bool {
-        matches!(self, Work::Export(export) if export.is_resumable(client))
+        matches!(self, ListWork::Export(export) if export.is_resumable(client))
     }
 
     /// Returns the reason why this run of an export started over, unless the user requested it.
     fn restarted(&self, receipt: &Receipt) -> Option<String> {
         match self {
-            Work::Export(export) if export.kept != KeptWork::Restart && receipt.resumed == 0 => {
+            ListWork::Export(export)
+                if export.kept != KeptWork::Restart && receipt.resumed == 0 =>
+            {
                 receipt.restarted.clone()
             }
             _ => None,
@@ -84,7 +86,7 @@ impl Work {
     /// Returns the name of the output of an export.
     fn place(&self) -> String {
         match self {
-            Work::Export(Export {
+            ListWork::Export(Export {
                 target: Target::File(path),
                 ..
             }) => path.display().to_string(),
@@ -110,15 +112,15 @@ impl Run<'_> {
     /// # Errors
     /// `AlreadyReported` after a failure, whose message is printed here. `ReaderGone` if the reader of standard output
     /// ended. `Stopped` if a signal stopped the run.
-    pub(crate) async fn run_all(&self, client: &Client, all: &[Work]) -> Result<(), Ending> {
+    pub(crate) async fn run_all(&self, client: &Client, all: &[ListWork]) -> Result<(), Ending> {
         let verbose = self.common.verbose > 0;
-        for list in all.iter().map(Work::list) {
+        for list in all.iter().map(ListWork::list) {
             if let Some(fields) = client.config().fields_of(list) {
                 stderr_line(&format!("{}: the setting lists {fields}", dashed(list)));
             }
         }
         let signals = Signals::take()?;
-        let initial = all.iter().map(Work::begin).collect();
+        let initial = all.iter().map(ListWork::begin).collect();
         let progress = ProgressLine::start(initial, self.to_stdout, verbose);
         let receipts = |outcomes: &[Result<Done, Error>]| -> Vec<Entry> {
             let entries = all.iter().enumerate().map(|(index, work)| {
@@ -211,7 +213,7 @@ impl Run<'_> {
 /// Prints a line for each failure, which names the failed lists if the run has several lists. If work can be resumed,
 /// the last line says how.
 fn print_failures(
-    all: &[Work],
+    all: &[ListWork],
     outcomes: &[Result<Done, Error>],
     is_resumable: bool,
     verbose: bool,

@@ -108,7 +108,7 @@ impl Format {
 }
 
 /// The output of an encoder, which hashes the bytes that it writes.
-type Target = BufWriter<HashingWriter<Box<dyn Write + Send>>>;
+type HashedOutput = BufWriter<HashingWriter<Box<dyn Write + Send>>>;
 
 /// An encoder of records in one of the formats. In formats with columns, the first records wait until the columns are
 /// decided.
@@ -121,7 +121,7 @@ pub(crate) struct Encoder {
     /// The check of records against inferred columns; `None` until the columns are decided.
     checker: Option<Checker>,
     /// The output, until the writer takes it. The writer is created as soon as there is something to write.
-    target: Option<Target>,
+    target: Option<HashedOutput>,
     writer: Option<Writer>,
 }
 
@@ -223,16 +223,16 @@ impl Encoder {
 
 enum Writer {
     /// The output, and a buffer for a line.
-    Jsonl(Target, Vec<u8>),
-    Csv(Box<CsvWriter<Target>>),
-    Parquet(BatchBuilder, Box<ArrowWriter<Target>>),
-    Arrow(BatchBuilder, Box<FileWriter<Target>>),
+    Jsonl(HashedOutput, Vec<u8>),
+    Csv(Box<CsvWriter<HashedOutput>>),
+    Parquet(BatchBuilder, Box<ArrowWriter<HashedOutput>>),
+    Arrow(BatchBuilder, Box<FileWriter<HashedOutput>>),
 }
 
 impl Writer {
     fn new(
         format: Format,
-        target: Target,
+        target: HashedOutput,
         schema: impl FnOnce() -> Arc<TableSchema>,
     ) -> Result<Self> {
         Ok(match format {

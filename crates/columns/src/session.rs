@@ -85,7 +85,7 @@ pub struct Session {
     table: TableOptions,
     wording: Wording,
     /// The source, which is locked by the reader that waits for it.
-    source: tokio::sync::Mutex<Source>,
+    source: tokio::sync::Mutex<RecordSource>,
     buffer: Mutex<Buffer>,
     stop: Stop,
     /// The process that reads the session; 0 until it begins.
@@ -122,7 +122,7 @@ impl Session {
             options,
             table,
             wording,
-            source: tokio::sync::Mutex::new(Source::New),
+            source: tokio::sync::Mutex::new(RecordSource::New),
             stop: Stop::default(),
             process: AtomicU32::new(0),
             readers: AtomicU64::new(0),
@@ -202,7 +202,7 @@ impl Session {
             let schema = scan.schema().await;
             if let Err(error) = &schema {
                 self.buffer().fail(error);
-                *source = Source::Ended;
+                *source = RecordSource::Ended;
             }
             schema
         })
@@ -265,7 +265,7 @@ impl Session {
         self.stop.stop();
         // If a reader is waiting, that reader ends the scan.
         if let Ok(mut source) = self.source.try_lock() {
-            *source = Source::Ended;
+            *source = RecordSource::Ended;
         }
         let mut buffer = self.buffer();
         buffer.received = buffer.receipt();
@@ -274,7 +274,12 @@ impl Session {
     }
 
     /// Waits for the next records or rows and keeps them. Returns false at the end of the list.
-    async fn receive(&self, source: &mut Source, client: &Client, mode: ReadMode) -> Result<bool> {
+    async fn receive(
+        &self,
+        source: &mut RecordSource,
+        client: &Client,
+        mode: ReadMode,
+    ) -> Result<bool> {
         let is_records = matches!(mode, ReadMode::Records(_));
         if is_records && !self.buffer().records.is_empty() {
             // Another wait of the same reader has received them.
@@ -307,7 +312,7 @@ impl Session {
             Err(error) => buffer.fail(error),
         }
         if buffer.end.is_some() {
-            *source = Source::Ended;
+            *source = RecordSource::Ended;
         }
         let (records, rows) = next?;
         buffer.records.extend(records.into_iter().flatten());
@@ -336,14 +341,14 @@ impl Session {
     }
 
     /// Returns the scan, which the first wait starts; `None` after the scan ended.
-    fn scan<'a>(&self, source: &'a mut Source, client: &Client) -> Option<&'a mut BatchScan> {
-        if matches!(source, Source::New) {
+    fn scan<'a>(&self, source: &'a mut RecordSource, client: &Client) -> Option<&'a mut BatchScan> {
+        if matches!(source, RecordSource::New) {
             let records = client.resource(self.resource).scan(self.options.clone());
             let batches = BatchScan::new(records, self.table.clone()).not_concluded();
-            *source = Source::Open(Owned::new(Box::new(batches)));
+            *source = RecordSource::Open(Owned::new(Box::new(batches)));
         }
         match source {
-            Source::Open(scan) => scan.get_mut().map(|scan| &mut **scan),
+            RecordSource::Open(scan) => scan.get_mut().map(|scan| &mut **scan),
             _ => None,
         }
     }
@@ -353,7 +358,7 @@ impl Session {
         tokio::select! {
             biased;
             () = self.stop.stopped() => {
-                *self.source.lock().await = Source::Ended;
+                *self.source.lock().await = RecordSource::Ended;
                 Err(self.wording.closed())
             }
             outcome = work => outcome,
@@ -361,7 +366,7 @@ impl Session {
     }
 
     /// Waits until no other reader waits for the scan. The scan may have ended by then.
-    async fn turn(&self, mode: ReadMode) -> Result<tokio::sync::MutexGuard<'_, Source>> {
+    async fn turn(&self, mode: ReadMode) -> Result<tokio::sync::MutexGuard<'_, RecordSource>> {
         let source = self.source.lock().await;
         self.open_to(mode).map(drop)?;
         Ok(source)
@@ -403,7 +408,7 @@ impl Session {
 }
 
 /// The source of a session's records.
-enum Source {
+enum RecordSource {
     /// No request was sent yet.
     New,
     Open(Owned<Box<BatchScan>>),

@@ -15,8 +15,8 @@ use tokio::task::JoinSet;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// The number of concurrent requests, which is that of an unpaced scan. Each is followed by the request for the page
-/// this many pages later.
+/// The number of concurrent requests, as in an unpaced scan. Each is followed by the request for the page that is this
+/// many pages later.
 const UNDER_WAY: usize = 16;
 /// The number of records of a page.
 const PAGE: usize = 100;

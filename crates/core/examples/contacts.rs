@@ -4,7 +4,7 @@ use talentdata_core::{Client, Result};
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    // Settings that are not given here come from the environment, else from the profile file.
+    // Settings come from the environment, and otherwise from the profile file.
     let client = Client::builder().build()?;
     let mut contacts = client.contacts().list();
     while let Some(contact) = contacts.next().await {

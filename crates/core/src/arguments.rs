@@ -38,11 +38,11 @@ pub struct Arguments {
 
 /// Arguments in the form in which they are sent.
 #[derive(Default)]
-pub(crate) struct Parts {
+pub(crate) struct RequestParts {
     /// The segments of the path, decoded.
     pub(crate) path: Vec<String>,
     pub(crate) query: Vec<(&'static str, String)>,
-    /// Further pairs of the query, encoded: names with several values.
+    /// Further pairs of the query, already encoded, for parameters with several values.
     pub(crate) encoded: Vec<String>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Option<Vec<u8>>,
@@ -114,12 +114,12 @@ impl Arguments {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the argument.
-    pub(crate) fn parts(self, operation: &'static Operation) -> Result<Parts> {
+    pub(crate) fn parts(self, operation: &'static Operation) -> Result<RequestParts> {
         let known = |name: &str| operation.parameters.iter().any(|one| one.name == name);
         if let Some(name) = self.values.keys().find(|name| !known(name)) {
             return Err(unknown(operation, name));
         }
-        let mut parts = Parts::default();
+        let mut parts = RequestParts::default();
         let mut in_path = Vec::new();
         for parameter in operation.parameters {
             let texts = texts(parameter, self.values.get(parameter.name))?;
@@ -221,8 +221,7 @@ impl std::fmt::Debug for Arguments {
     }
 }
 
-/// Returns a segment of the path with the values of the parameters in it. Values are not searched, so braces in a value
-/// name no other parameter.
+/// Returns a segment of the path with the values of the parameters in it. Braces in a value are not placeholders.
 fn filled(segment: &str, values: &[(&Parameter, String)]) -> Result<String> {
     let (mut out, mut rest, mut last) = (String::new(), segment, None);
     while let Some((before, behind)) = rest.split_once('{') {
@@ -245,7 +244,7 @@ fn filled(segment: &str, values: &[(&Parameter, String)]) -> Result<String> {
     }
     out += rest;
     match last {
-        // These are steps within a path, even if they are escaped. They would lead to another address.
+        // `.` and `..` are steps within a path, even if escaped. They would lead to another address.
         Some(parameter) if out == "." || out == ".." => Err(wrong(
             parameter.argument,
             format_args!("must not be {out:?}, which leads to another address"),
@@ -297,7 +296,7 @@ fn blank(parameter: &Parameter) -> Error {
     wrong(parameter.argument, "must not be empty")
 }
 
-/// Returns the strings in which a value is sent; none if it is omitted.
+/// Returns the strings in which a value is sent, or none if the value is omitted.
 fn texts(parameter: &Parameter, value: Option<&Value>) -> Result<Vec<String>> {
     let name = parameter.argument;
     match value.filter(|value| !value.is_null()) {

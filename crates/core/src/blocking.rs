@@ -136,30 +136,30 @@ impl Client {
         })
     }
 
-    /// Runs a verb of the client to its end. It runs on the client's own threads, so the calling thread receives none
-    /// of its signals.
+    /// Runs a call and waits for its result. The call runs on the client's own threads, so the calling thread receives
+    /// none of its signals.
     ///
     /// # Errors
-    /// The errors of the verb; `Closed` after [`close`](Self::close), which also ends a running verb.
-    pub fn run<T, F>(&self, verb: impl FnOnce(AsyncClient) -> F) -> Result<T>
+    /// The errors of the call; `Closed` after [`close`](Self::close), which also ends a running call.
+    pub fn run<T, F>(&self, call: impl FnOnce(AsyncClient) -> F) -> Result<T>
     where
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send + 'static,
     {
-        let done = self.engine()?.run(&self.0.closed, verb)?;
+        let done = self.engine()?.run(&self.0.closed, call)?;
         done.ok_or_else(closed)
     }
 
-    /// Begins a verb of the client without waiting for it. `deadline` limits it in addition to the setting `timeout`; it
-    /// must be positive, and at most a day.
+    /// Starts a call without waiting for it. `deadline` limits it in addition to the setting `timeout`. It must be
+    /// positive, and at most a day.
     ///
     /// # Errors
-    /// `InvalidArgument` for a deadline out of range; `Closed` after [`close`](Self::close), which also ends a verb under
-    /// way. The errors of the verb are those of its result.
+    /// `InvalidArgument` for a deadline out of range; `Closed` after [`close`](Self::close), which also ends a running
+    /// call. The result contains the call's own errors.
     pub fn begin<T, F>(
         &self,
         deadline: Option<Duration>,
-        verb: impl FnOnce(AsyncClient) -> F,
+        call: impl FnOnce(AsyncClient) -> F,
     ) -> Result<Begun<T>>
     where
         T: Send + 'static,
@@ -173,7 +173,7 @@ impl Client {
         let engine = self.engine()?;
         let (client, _) = engine.parts()?;
         let (stop, closed) = (Stop::default(), self.0.closed.clone());
-        let call = begun::limited(verb(client.clone()), deadline, stop.clone(), closed);
+        let call = begun::limited(call(client.clone()), deadline, stop.clone(), closed);
         Begun::new(engine, stop, call)
     }
 
@@ -203,10 +203,10 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// Every record of a list, in order and as the service sent it. It continues when its client is closed.
+/// An iterator over every record of a list, in order and as the service sent it. It continues after its client is closed.
 ///
-/// Items are `Result<RawRecord>`, and an error is the last of them. In a forked child, an iterator of the parent fails with
-/// `Closed`.
+/// Items are `Result<RawRecord>`, and an error is the last item. In a forked child, an iterator of the parent fails
+/// with `Closed`.
 #[derive(Debug)]
 pub struct RecordIterator {
     // Dropped before its engine, which makes its requests.
@@ -216,7 +216,7 @@ pub struct RecordIterator {
 }
 
 impl RecordIterator {
-    /// Returns the receipt of the records that were returned so far. It is final once the iterator has ended.
+    /// Returns the receipt of the records that were returned so far. It is final once the iterator ended.
     pub fn receipt(&self) -> Receipt {
         self.scan.get().map(Scan::receipt).unwrap_or_default()
     }
@@ -249,7 +249,7 @@ const LONGEST_DEADLINE: Duration = Duration::from_secs(86_400);
 /// Limits the wait for a name lookup at the end. The system's lookup cannot be interrupted.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The settings of an engine, with which a forked child creates another one.
+/// The settings of an engine, from which a forked child creates its own engine.
 struct EngineConfig {
     config: Config,
     on_thread_start: ThreadStart,
@@ -293,10 +293,10 @@ impl Engine {
         self.parts.get().is_none()
     }
 
-    /// Runs a verb to its end, or until `stop`.
+    /// Runs a call to its end, or until `stop`.
     ///
     /// It runs on the engine's own threads, so the calling thread receives none of its signals.
-    fn run<T, F>(&self, stop: &Stop, verb: impl FnOnce(AsyncClient) -> F) -> Result<Option<T>>
+    fn run<T, F>(&self, stop: &Stop, call: impl FnOnce(AsyncClient) -> F) -> Result<Option<T>>
     where
         T: Send + 'static,
         F: Future<Output = Result<T>> + Send + 'static,
@@ -304,7 +304,7 @@ impl Engine {
         let (client, runtime) = self.parts()?;
         // Dropping the set at the end of this call cancels the task.
         let mut task = JoinSet::new();
-        task.spawn_on(verb(client.clone()), runtime.handle());
+        task.spawn_on(call(client.clone()), runtime.handle());
         let done = self.wait(async {
             tokio::select! {
                 biased;
@@ -423,8 +423,8 @@ impl JobProgress {
 }
 
 impl<T: Send + 'static> Job<T> {
-    /// Creates a job called `name`, for example `export`, that has not begun. The work itself reacts to the stop,
-    /// because it has something to keep or to remove.
+    /// Creates a job called `name`, for example `export`, that did not begin yet. The work itself handles the stop,
+    /// because it may have files to keep or to remove.
     ///
     /// # Errors
     /// `Closed` if the client was closed.
@@ -470,11 +470,11 @@ impl<T: Send + 'static> Job<T> {
         done.ok_or_else(|| self.stopped())
     }
 
-    /// Begins the job without waiting for it. After an error it may be begun or run again.
+    /// Starts the job without waiting for it. After an error the job may be started or run again.
     ///
     /// # Errors
-    /// `InvalidArgument` while the job runs; `Cancelled` if it was stopped; `Closed` in a forked child. The errors of the
-    /// work are those of its result.
+    /// `InvalidArgument` while the job runs; `Cancelled` if it was stopped; `Closed` in a forked child. The result
+    /// contains the errors of the work.
     pub fn begin(&self) -> Result<Begun<T>> {
         let running = self.enter()?;
         let (client, _) = self.engine.parts()?;
@@ -516,7 +516,7 @@ impl<T: Send + 'static> Job<T> {
     }
 }
 
-/// A run of a job. Also after a panic, the job can run again.
+/// A run of a job. The job can run again after it is dropped, also by a panic.
 struct Running(Arc<AtomicBool>);
 
 impl Drop for Running {

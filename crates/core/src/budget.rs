@@ -3,8 +3,8 @@
 //! The queue of a client asks for the right to send one request, and reports how the request ended. The store of the
 //! budget decides who shares it: the memory of this process, a file of this host, or a server.
 //!
-//! This room has one door: [`open_budget`] takes [`BudgetOptions`] and returns a [`Budget`]. It knows nothing of
-//! settings, requests or lists, and gives reasons as text.
+//! Other modules use [`open_budget`] and [`read_budget`]. The budget knows nothing of settings, requests or lists, and
+//! gives reasons as text.
 
 mod gate;
 #[cfg(unix)]
@@ -33,12 +33,12 @@ use membership::MemberIdentity;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
-/// The budget as one client sees it. It waits for nothing but the file of a host: for some microseconds, or for a quarter of a
-/// second if the process that holds its lock has been stopped.
+/// The budget as one client sees it. It blocks only for the file of a host: for some microseconds, or for a quarter of
+/// a second if the process that holds the lock is stopped.
 pub(crate) trait Budget: Send + Sync {
     /// Asks to send one request now, which counts as sent once it is [admitted](Admission::Admitted). One caller asks at
-    /// a time, the first in the queue of the client, from within a runtime. It is an error, the reason in words, if the
-    /// shared budget cannot be reached and the options say to wait for it.
+    /// a time, the first in the queue of the client, from within a runtime. The result is an error, with the reason in
+    /// words, if the shared budget cannot be reached and the options say to wait for it.
     fn take(
         &self,
         now: Time,
@@ -49,7 +49,7 @@ pub(crate) trait Budget: Send + Sync {
     /// Reports how the request ended.
     fn report(&self, now: Time, ticket: Ticket, outcome: RequestOutcome);
 
-    /// Returns whether the budget is reached, and with whom it is shared.
+    /// Returns whether the budget can be reached, and with whom it is shared.
     fn status(&self) -> &SharingStatus;
 }
 
@@ -78,15 +78,15 @@ pub(crate) fn open_budget(options: &BudgetOptions, changed: &Arc<Notify>) -> Box
     }
 }
 
-/// Reads the state of the budget that the options name, without changing it or waiting for anybody.
+/// Reads the state of the budget that the options name, without changing it and without waiting.
 ///
 /// # Errors
-/// The reason in words, where the budget is not shared or cannot be read.
+/// The reason in words, if the budget is not shared or cannot be read.
 pub(crate) fn read_budget(options: &BudgetOptions) -> Result<BudgetState, Unread> {
     match &options.store {
         _ if !options.paced => Err(Unread::NotShared("with paced = false no budget is kept")),
         BudgetStore::Process => Err(Unread::NotShared(
-            "each process keeps its own, and nobody else can look at it; with budget = host the processes of a user \
+            "each process keeps its own, which others cannot read; with budget = host, the processes of a user \
              share one",
         )),
         #[cfg(unix)]
@@ -100,7 +100,7 @@ pub(crate) fn read_budget(options: &BudgetOptions) -> Result<BudgetState, Unread
     }
 }
 
-/// Why the state of a budget cannot be read.
+/// The reason why the state of a budget cannot be read.
 #[derive(Debug)]
 pub(crate) enum Unread {
     /// The options name a budget that is not shared.

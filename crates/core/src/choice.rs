@@ -6,7 +6,7 @@
 macro_rules! choice {
     ($type:ident, $setting:literal, { $($variant:ident => $name:literal),+ $(,)? }) => {
         impl $type {
-            /// Every choice.
+            /// All choices.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
             /// Returns the name of the choice.

@@ -17,8 +17,8 @@ use std::time::Duration;
 use talentdata_types::Operation;
 use tokio::sync::Notify;
 
-/// Limits the wait until a server knows that a client has left.
-const LEAVING: Duration = Duration::from_millis(200);
+/// Limits the wait until a server knows that a client left.
+const LEAVE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A client of the service. Clones share token, budget and connections. It may be used from any task of a tokio
 /// runtime.
@@ -99,16 +99,16 @@ impl Client {
         self.0.budget()
     }
 
-    /// Completes when this client, its clones and those made by [`with_config`](Self::with_config) have been dropped,
-    /// and the server of their budget, if there is one, knows that they have left. It takes at most a fifth of a
-    /// second.
+    /// Completes once this client, its clones and those created by [`with_config`](Self::with_config) are dropped, and
+    /// the server of their budget, if there is one, knows that they left. The server is awaited for at most a fifth of
+    /// a second.
     ///
     /// Wait for it before the runtime ends. Otherwise the server may count the client for ten seconds more.
     pub fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
         let left = self.0.queue.budget.status().departed();
         async move {
-            // A server that cannot be reached notices it later.
-            let _ = clock::in_time(LEAVING, left).await;
+            // A server that cannot be reached notices the end later.
+            let _ = clock::in_time(LEAVE_TIMEOUT, left).await;
         }
     }
 

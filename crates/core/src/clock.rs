@@ -33,7 +33,7 @@ pub(crate) fn instant(time: Time) -> tokio::time::Instant {
 }
 
 /// Returns the output of `future`; `None` if the time limit passes first. While this process is suspended, at most one
-/// part of the time passes. The output may have come during the suspension and only needs to be read.
+/// part of the time passes. The output may have arrived during the suspension and only needs to be read.
 pub(crate) async fn in_time<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     for _ in 0..PARTS {
@@ -57,7 +57,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_millis(200);
 
     #[tokio::test]
-    async fn an_output_that_comes_during_a_suspension_is_in_time() {
+    async fn an_output_that_arrives_during_a_suspension_is_in_time() {
         let (server, reply) = oneshot::channel();
         tokio::spawn(async {
             std::thread::sleep(LIMIT * 2);

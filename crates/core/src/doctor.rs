@@ -1,4 +1,4 @@
-//! The check-up: what a client with these settings can reach, step by step, and the way out where a step fails.
+//! Checks step by step what a client with these settings can reach, and gives advice if a step fails.
 
 use crate::arguments::Arguments;
 use crate::budget::BudgetStore;
@@ -19,23 +19,23 @@ use std::time::{Duration, SystemTime};
 use talentdata_types::{CREATE_TOKEN, OPERATIONS, Operation};
 
 /// The time limit for each request of a check-up.
-const LIMIT: Duration = Duration::from_secs(20);
-/// The largest difference to the clock of the service that is no fault.
-const CLOCK: Duration = Duration::from_secs(60);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
+/// The largest accepted difference from the clock of the service.
+const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(60);
 /// The free space of a directory for temporary files below which a check fails, in bytes.
-const ROOM: u64 = 16 * 1024 * 1024;
-/// Limits the permissions that are shown.
-const SHOWN: usize = 12;
+const MIN_FREE_BYTES: u64 = 16 * 1024 * 1024;
+/// The maximum number of permissions that are shown.
+const MAX_SHOWN_PERMISSIONS: usize = 12;
 
 /// The settings in force, and what a client with them can reach.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Diagnosis {
-    /// True if no check has failed.
+    /// True if no check failed.
     pub healthy: bool,
     /// Every setting, without secrets.
     pub settings: Vec<SettingInForce>,
-    /// The checks, in the order in which each needs those before it.
+    /// The checks. Each may depend on the ones before it.
     pub checks: Vec<Check>,
 }
 
@@ -49,7 +49,7 @@ pub struct Check {
     pub status: CheckStatus,
     /// The result in words; for a failure, its cause and the remedy.
     pub message: String,
-    /// The kind of the error, if the check has failed.
+    /// The kind of the error, if the check failed.
     pub kind: Option<&'static str>,
 }
 
@@ -58,11 +58,11 @@ pub struct Check {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CheckStatus {
-    /// There is nothing to do.
+    /// The check passed.
     Ok,
-    /// The message says why, and what helps.
+    /// The check failed. The message says why, and what helps.
     Failed,
-    /// A check before it has failed, or it does not apply.
+    /// The check does not apply, or an earlier check failed.
     NotTried,
 }
 
@@ -86,7 +86,7 @@ const CHECKS: [&str; 13] = [
 impl Builder {
     /// Checks the settings and what a client with them can reach: names, connections, certificates, the clock, the
     /// credentials, the permissions, the request budget and directories. It sends at most five requests, shows no secret,
-    /// and never fails: a failure is a finding.
+    /// and returns no error: a failure is a failed check.
     pub async fn diagnose(&self) -> Diagnosis {
         let mut found = Findings::default();
         let outcome = self.config().and_then(Client::new);
@@ -128,7 +128,7 @@ pub fn diagnose_blocking(
     Ok(diagnosis)
 }
 
-/// The checks that are done.
+/// The completed checks.
 #[derive(Default)]
 struct Findings(Vec<Check>);
 
@@ -157,7 +157,7 @@ impl Findings {
         }
     }
 
-    /// Returns a check; one that is not done was prevented by another one.
+    /// Removes and returns a check. If it was not done, an earlier failure prevented it.
     fn take(&mut self, name: &'static str) -> Check {
         if let Some(index) = self.0.iter().position(|check| check.name == name) {
             return self.0.swap_remove(index);
@@ -165,7 +165,7 @@ impl Findings {
         Check {
             name,
             status: CheckStatus::NotTried,
-            message: "an earlier check has failed".into(),
+            message: "an earlier check failed".into(),
             kind: None,
         }
     }
@@ -183,7 +183,7 @@ impl Findings {
                 );
                 self.failed(name, &Error::of_io(&error, message));
             }
-            (Ok(()), Some(free)) if free < ROOM => {
+            (Ok(()), Some(free)) if free < MIN_FREE_BYTES => {
                 let message = format!(
                     "only {free} bytes are free in {shown}; make room or set TMPDIR to another directory"
                 );
@@ -237,10 +237,10 @@ impl Findings {
         if !config.paced {
             self.skip(name, "with paced = false no budget is kept");
         } else if config.budget == BudgetStore::Process {
-            self.ok(name, "process: this client shares it with nobody");
+            self.ok(name, "process: this client does not share it");
         } else {
             let config = config.clone();
-            // A server takes its time.
+            // Reading from a server blocks the thread for a while.
             let read = tokio::task::spawn_blocking(move || config.budget_state()).await;
             match read {
                 Ok(Ok(state)) => {
@@ -263,7 +263,7 @@ impl Findings {
                     self.failed(name, &error.with_message(message));
                     return false;
                 }
-                Err(_) => self.failed(name, &Error::defect("the look at the budget has failed")),
+                Err(_) => self.failed(name, &Error::defect("reading the budget failed")),
             }
         }
         true
@@ -277,7 +277,7 @@ impl Findings {
             config.budget = BudgetStore::Process;
         }
         config.max_attempts = 1;
-        config.timeout = config.timeout.min(LIMIT);
+        config.timeout = config.timeout.min(REQUEST_TIMEOUT);
         let client = match client.with_config(config) {
             Ok(client) => client,
             Err(error) => return self.failed("host_name", &error),
@@ -288,7 +288,7 @@ impl Findings {
         client.closed().await;
     }
 
-    /// Opens a connection. Returns whether it is there.
+    /// Opens a connection. Returns whether this succeeded.
     async fn route(&mut self, client: &Client) -> bool {
         let (seen, outcome) = client.0.examine().await;
         let Seen {
@@ -301,7 +301,7 @@ impl Findings {
         let mut steps = vec![("host_name", name), ("connection", address)];
         match client.0.proxy() {
             Some(shown) => steps.push(("proxy", proxy.then_some(shown))),
-            None => self.skip("proxy", "none is used"),
+            None => self.skip("proxy", "no proxy is used"),
         }
         if has_tls {
             steps.push((
@@ -349,11 +349,11 @@ impl Findings {
                 return self.failed("token", &error);
             }
             Err(error) => {
-                self.ok("token", "the service has issued one");
+                self.ok("token", "the service issued a token");
                 return self.failed("permissions", &error);
             }
             Ok((text, _)) => {
-                self.ok("token", "the service has issued one");
+                self.ok("token", "the service issued a token");
                 self.permissions(&text);
             }
         }
@@ -371,7 +371,7 @@ impl Findings {
     fn clock(&mut self, date: Option<SystemTime>) {
         let name = "clock";
         let Some(date) = date else {
-            return self.skip(name, "the service has sent no date");
+            return self.skip(name, "the service sent no date");
         };
         let now = SystemTime::now();
         let (off, direction) = match now.duration_since(date) {
@@ -379,12 +379,12 @@ impl Findings {
             Err(behind) => (behind.duration(), "behind"),
         };
         let seconds = off.as_secs();
-        if off <= CLOCK {
-            self.ok(name, format!("{seconds} s {direction} that of the service"));
+        if off <= MAX_CLOCK_DIFFERENCE {
+            self.ok(name, format!("{seconds} s {direction} the service's clock"));
             return;
         }
         let message = format!(
-            "the clock of this machine is {seconds} s {direction} that of the service; set it, for example by NTP"
+            "the clock of this machine is {seconds} s {direction} the service's clock; set it, for example by NTP"
         );
         self.failed(name, &Error::config(message));
     }
@@ -395,14 +395,14 @@ impl Findings {
         let granted = fields["permissions"].as_array().into_iter().flatten();
         let granted: Vec<&str> = granted.filter_map(Value::as_str).collect();
         if granted.is_empty() {
-            let message = "the token has no permission; ask whoever manages this client of the service for some, such as read:contacts";
+            let message = "the token has no permissions; ask the administrator of this client ID for some, such as read:contacts";
             return self.failed(name, &Error::new(ErrorKind::Forbidden, message));
         }
-        let more = match granted.len().saturating_sub(SHOWN) {
+        let more = match granted.len().saturating_sub(MAX_SHOWN_PERMISSIONS) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let shown: Vec<&str> = granted.into_iter().take(SHOWN).collect();
+        let shown: Vec<&str> = granted.into_iter().take(MAX_SHOWN_PERMISSIONS).collect();
         let message = format!("{}{more}", shown.join(", "));
         self.ok(name, message.escape_debug().to_string());
     }
@@ -413,7 +413,7 @@ impl Findings {
         if holds("compatible") && holds("supported") {
             return self.ok("compatibility", "the service supports this version");
         }
-        let message = "the service says that it does not support its own version; look for a newer talentdata, or ask whoever runs the service";
+        let message = "the service says that it does not support its own version; look for a newer talentdata, or ask the operator of the service";
         self.failed("compatibility", &Error::new(ErrorKind::Api, message));
     }
 }

@@ -6,8 +6,8 @@ mod scrub;
 
 use failure::{Course, RequestFailure};
 pub use kind::{ErrorKind, Remedy};
-use scrub::KEPT;
-use scrub::LEFT_OUT;
+use scrub::MAX_FOREIGN_BYTES;
+use scrub::OMITTED;
 pub(crate) use scrub::Scrubber;
 pub use scrub::is_terminal_control;
 
@@ -63,7 +63,7 @@ pub struct ErrorReport {
     pub retry_after: Option<f64>,
 }
 
-/// A failure, and its place.
+/// An error, with the facts about the call that failed.
 ///
 /// `Display` is one line for people; `Debug` is the whole report. Neither ever contains a secret, a token or a query
 /// string. At most 512 scrubbed bytes of a response body are kept, and a message that quotes the service is no longer
@@ -101,12 +101,12 @@ struct Inner {
     offset: Option<u64>,
     body: Option<String>,
     /// The service's own sentence about the failure, as the end of a message.
-    said: String,
+    service_sentence: String,
     max_attempts: u32,
     is_outage: bool,
     /// The row of the table of failures, by its text.
     failure: Option<&'static str>,
-    /// True if the log has it.
+    /// True if the error was already logged.
     is_logged: bool,
 }
 
@@ -123,7 +123,7 @@ impl Error {
             attempts: 0,
             offset: None,
             body: None,
-            said: String::new(),
+            service_sentence: String::new(),
             max_attempts: if kind.is_retryable() { u32::MAX } else { 1 },
             is_outage: false,
             failure: None,
@@ -165,31 +165,31 @@ impl Error {
         Error::new(ErrorKind::Schema, why)
     }
 
-    /// Returns the error for a panic. `what` has panicked, for example `a call`.
+    /// Returns the error for a panic. `what` panicked, for example `a call`.
     #[doc(hidden)]
     pub fn panicked(what: &str) -> Self {
-        Error::defect(&format!("{what} has panicked"))
+        Error::defect(&format!("{what} panicked"))
     }
 
-    /// Returns the error for a defect of this library. `what` describes it, for example `a call has panicked`.
+    /// Returns the error for a defect of this library. `what` describes it, for example `a call panicked`.
     #[doc(hidden)]
     pub fn defect(what: &str) -> Self {
         let message = format!("internal error; please report it ({what})");
         Error::new(ErrorKind::Internal, message)
     }
 
-    /// Runs `call`, and turns a panic in it into such an error, with the message of the panic.
+    /// Runs `call`, and turns a panic in it into an error with the message of the panic.
     ///
     /// # Errors
     /// The errors of `call`.
     #[doc(hidden)]
     pub fn catch<T>(what: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
-        // State that a panic leaves unfinished is dropped, or is behind a lock that a panic poisons.
+        // State that a panic leaves unfinished is dropped, or is protected by a lock that a panic poisons.
         catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<&str>().copied();
             let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
             let error = match text {
-                Some(text) => Error::defect(&format!("{what} has panicked: {text}")),
+                Some(text) => Error::defect(&format!("{what} panicked: {text}")),
                 None => Error::panicked(what),
             };
             // The panic's own value may panic when it is dropped.
@@ -243,7 +243,7 @@ impl Error {
         self.0.body.as_deref()
     }
 
-    /// Returns how often a request that fails like this is sent at most, regardless of the settings.
+    /// Returns the maximum number of attempts for a request that fails like this, regardless of the settings.
     pub(crate) fn max_attempts(&self) -> u32 {
         self.0.max_attempts
     }
@@ -276,8 +276,8 @@ impl Error {
     }
 
     /// Adds the service's own sentence about the failure.
-    pub(crate) fn with_said(mut self, said: String) -> Self {
-        self.0.said = said;
+    pub(crate) fn with_service_sentence(mut self, service_sentence: String) -> Self {
+        self.0.service_sentence = service_sentence;
         self
     }
 
@@ -296,7 +296,7 @@ impl Error {
 
     /// Changes the message of an error of a response, and keeps the service's sentence.
     pub(crate) fn with_meaning(self, meaning: &str) -> Self {
-        let message = format!("{meaning}{}", self.0.said);
+        let message = format!("{meaning}{}", self.0.service_sentence);
         self.with_message(message)
     }
 
@@ -322,8 +322,8 @@ impl Error {
         self
     }
 
-    /// Sets the number of attempts of the operation in the error. If an earlier step, for example the request for a
-    /// token, has failed, its number is kept.
+    /// Sets the number of attempts of the operation in the error. If an earlier step failed, for example the request
+    /// for a token, its number is kept.
     pub(crate) fn with_attempts(mut self, attempts: u32) -> Self {
         if self.0.attempts == 0 {
             self.0.attempts = attempts;
@@ -339,7 +339,7 @@ impl Error {
         self
     }
 
-    /// Makes the message and the request ID fit to be shown, regardless of what the service has sent.
+    /// Makes the message and the request ID safe to show, regardless of what the service sent.
     ///
     /// Every error of a call or of a record passes through here. Code that creates an error need not sanitize it, and
     /// must not cut the text, because secrets are found only in a whole text.
@@ -349,21 +349,21 @@ impl Error {
         inner.request_id = request_id.and_then(|id| scrubber.request_id(&id));
         if scrubber.has_short_secret() {
             inner.body = None;
-            inner.said.clear();
+            inner.service_sentence.clear();
             if inner.kind.quotes_responses() {
-                inner.message = format!("{}; {LEFT_OUT}", inner.kind.summary());
+                inner.message = format!("{}; {OMITTED}", inner.kind.summary());
             }
         }
-        inner.said = scrubber.redact(&inner.said, LONGEST_SENTENCE);
-        inner.message = scrubber.redact(&inner.message, KEPT);
-        if !inner.message.ends_with(&inner.said) {
-            inner.message += &inner.said;
+        inner.service_sentence = scrubber.redact(&inner.service_sentence, LONGEST_SENTENCE);
+        inner.message = scrubber.redact(&inner.message, MAX_FOREIGN_BYTES);
+        if !inner.message.ends_with(&inner.service_sentence) {
+            inner.message += &inner.service_sentence;
         }
         self
     }
 
-    /// Writes the error, which ends a call, a scan or a job of this client, to the log once. What the caller has ended
-    /// itself is no failure.
+    /// Logs the error that ends a call, a scan or a job of this client, but only once. An end that the caller requested
+    /// is not a failure.
     #[doc(hidden)]
     #[must_use]
     pub fn logged(mut self, client: Option<&str>, list: Option<&str>) -> Self {

@@ -7,18 +7,20 @@ use talentdata_types::Secret;
 
 /// The name of the setting that has the key.
 pub(crate) const HASH_KEY: &str = "hash_key";
-/// The purposes for which keys are derived from the setting.
+/// The purpose of the key for digests of values.
 const OF_VALUES: &str = "talentdata 2026 digests of values, version 1";
+/// The purpose of the key for identities of records.
 const OF_IDENTITIES: &str = "talentdata 2026 identities of records, version 1";
+/// The purpose of the key for the name of the key.
 const OF_ITS_NAME: &str = "talentdata 2026 name of a hash key, version 1";
 /// The shortest key that cannot be guessed, in characters: 128 bits as hexadecimal digits.
 const SHORTEST_KEY: usize = 32;
 /// The number of hexadecimal digits of a digest.
 const DIGEST_DIGITS: usize = 32;
-/// The first characters of a digest. They change if digests are made in another way.
+/// The first characters of a digest. They change if the way to compute digests changes.
 const DIGEST_MARK: &str = "h1:";
 
-/// The key of the digests that the option `hash` puts in the place of values.
+/// The key of the digests that replace values with the option `hash`.
 #[derive(Clone)]
 pub struct HashKey(Secret);
 
@@ -44,7 +46,7 @@ impl HashKey {
     }
 
     /// Returns the digest of a JSON value as text: `h1:` and 32 hexadecimal digits. Equal values have equal digests,
-    /// however they are written.
+    /// regardless of their notation.
     pub fn digest(&self, json: &str) -> String {
         let mut canonical = String::with_capacity(json.len());
         write_canonical(json, &mut canonical);
@@ -55,7 +57,7 @@ impl HashKey {
         )
     }
 
-    /// Returns a text by which a file can tell this key from others. The key cannot be derived from it.
+    /// Returns a name that identifies this key in a file. The key cannot be derived from it.
     pub fn name(&self) -> String {
         let key = self.derive(OF_ITS_NAME);
         blake3::Hash::from_bytes(key)
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_have_equal_digests_however_they_are_written() {
+    fn equal_values_have_equal_digests_in_every_notation() {
         for (one, other) in [
             (r#""a\u0064a""#, r#""ada""#),
             ("1.0", "1"),

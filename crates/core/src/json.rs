@@ -28,13 +28,13 @@ pub fn pointer_step(name: &str) -> String {
 /// value. A duplicate name is passed each time.
 ///
 /// # Errors
-/// An error if `text` is not one JSON object. The members before the fault have been passed by then.
+/// An error if `text` is not one JSON object. The members before the fault are passed first.
 pub(crate) fn read_object<'a>(
     text: &'a str,
     take: impl FnMut(&'a str, &'a str),
 ) -> serde_json::Result<()> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    reader.deserialize_map(Object(take))?;
+    reader.deserialize_map(ObjectVisitor(take))?;
     reader.end()
 }
 
@@ -47,7 +47,7 @@ pub fn each_member<'a>(object: &'a str, take: impl FnMut(&'a str, &'a str)) {
 /// Passes the raw items of an array that was checked on arrival to `take`. If the text is not an array, only the items
 /// before the fault are passed.
 pub fn each_item<'a>(array: &'a str, take: impl FnMut(&'a str)) {
-    let _ = serde_json::Deserializer::from_str(array).deserialize_seq(Array(take));
+    let _ = serde_json::Deserializer::from_str(array).deserialize_seq(ArrayVisitor(take));
 }
 
 /// Returns the members of an object: raw names (without quotes, escapes as they are) and raw values.
@@ -178,9 +178,10 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
             let message = format!("{at}{}", without_value(error));
             return Error::schema(message);
         }
-        // Such a text is valid JSON all the same, so a repeat would be the same.
+        // Such a text is valid JSON, so a repeat would return the same.
         Category::Syntax if error.to_string().contains("hex escape") => {
-            let message = format!("{at}the string has half of a surrogate pair, which is no text");
+            let message =
+                format!("{at}the string has half of a surrogate pair, which is not valid text");
             return Error::schema(message);
         }
         Category::Eof => "the JSON ends too early",
@@ -191,7 +192,7 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
     Error::new(ErrorKind::Decode, message).with_max_attempts(attempts(error))
 }
 
-/// Returns how often to request a text that is not JSON. If it ends too early, it may have been cut in transit.
+/// Returns the maximum number of attempts if a text is not JSON. If it ends too early, it may have been cut in transit.
 /// Otherwise a repeat is the same unless the text was damaged, so one more attempt is enough.
 pub(crate) fn attempts(error: &serde_json::Error) -> u32 {
     if error.is_eof() { u32::MAX } else { 2 }
@@ -217,7 +218,7 @@ fn without_value(error: &serde_json::Error) -> String {
         Some((found, expected)) => {
             let mut words = found.split(['`', '"']);
             let kind = words.next().unwrap_or_default().trim();
-            // Of an integer above 64 bits, the reader knows a floating-point number.
+            // The reader reports an integer above 64 bits as a floating-point number.
             let number = words.next().and_then(|text| text.parse::<f64>().ok());
             let is_whole = number.is_some_and(|number| number.fract() == 0.0);
             let is_integer = matches!(expected, "i64" | "u64" | "a 64-bit integer");
@@ -255,9 +256,9 @@ pub(crate) fn unquoted(name: &RawValue) -> &str {
     &name[1..name.len() - 1]
 }
 
-struct Object<F>(F);
+struct ObjectVisitor<F>(F);
 
-impl<'de, F: FnMut(&'de str, &'de str)> Visitor<'de> for Object<F> {
+impl<'de, F: FnMut(&'de str, &'de str)> Visitor<'de> for ObjectVisitor<F> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -272,9 +273,9 @@ impl<'de, F: FnMut(&'de str, &'de str)> Visitor<'de> for Object<F> {
     }
 }
 
-struct Array<F>(F);
+struct ArrayVisitor<F>(F);
 
-impl<'de, F: FnMut(&'de str)> Visitor<'de> for Array<F> {
+impl<'de, F: FnMut(&'de str)> Visitor<'de> for ArrayVisitor<F> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

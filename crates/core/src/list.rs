@@ -42,7 +42,7 @@ pub struct List<T> {
     resource: ListName,
     arguments: Arguments,
     read: fn(RawRecord) -> Result<T>,
-    /// False if `read` returns records as they came.
+    /// False if `read` returns records unchanged.
     is_typed: bool,
 }
 
@@ -273,24 +273,25 @@ impl Client {
     }
 }
 
-/// The cost of a complete scan, if the list stays as it is.
+/// The cost of a complete scan, if the list does not change.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Plan {
     /// The list.
     pub resource: String,
-    /// Records in it.
+    /// The number of its records.
     pub records: u64,
-    /// Page requests, none of them sent again.
+    /// The number of page requests, without retries.
     pub pages: u64,
     /// The number of clients that share the budget now, including this one.
     pub members: u64,
-    /// The time that they take at this client's part of the budget, while as many clients share it.
+    /// The seconds that the requests take at this client's share of the budget, if the number of clients does not
+    /// change.
     pub seconds: f64,
-    /// The size of the records as JSON Lines, in bytes, by the mean of the first page.
+    /// The size of the records as JSON Lines, in bytes, estimated from the first page.
     pub bytes: u64,
-    /// The room on the disk that an export needs while it runs, in bytes: for the records, their identities, and a file
-    /// that is no smaller than the records. A mirror takes about as much.
+    /// The disk space that an export needs while it runs, in bytes: for the records, their identities, and a file that
+    /// is at least as large as the records. A mirror takes about as much.
     pub disk_bytes: u64,
     /// The memory that a scan and its export take, in bytes: for the program, pages that are read ahead, and the identity
     /// of each record.
@@ -299,7 +300,7 @@ pub struct Plan {
 
 /// The memory of a program that exports, without pages and identities.
 const PROGRAM_MEMORY: u64 = 24 << 20;
-/// The memory that the identity of a record takes; measured were 46 bytes.
+/// The memory that the identity of a record takes, in bytes. The measured size is 46.
 const IDENTITY_MEMORY: u64 = 50;
 
 impl List<RawRecord> {

@@ -23,7 +23,7 @@ pub trait Listener: Send + Sync + 'static {
 pub struct Message {
     /// The level of the message.
     pub level: Level,
-    /// The sentence, and behind it each field as `name=value`.
+    /// The sentence, followed by each field as `name=value`.
     pub line: String,
     /// The fields, by their names.
     pub fields: Map<String, Value>,
@@ -36,7 +36,7 @@ pub fn attach(listener: impl Listener) {
 }
 
 /// Passes the log of all threads that have no listener of their own to this listener, permanently. Returns false if
-/// somebody else already receives it.
+/// another listener already receives it.
 pub fn install(listener: impl Listener) -> bool {
     set_global_default(Relay(listener)).is_ok()
 }

@@ -78,7 +78,7 @@ impl Page {
         });
         let mut page = page.await.map_err(|error| error.with_offset(offset))?;
         if let Some(size) = call.size {
-            size.came();
+            size.arrived();
             page.asked = Some(size.limit);
         }
         Ok(page.with_claim(call.claim).await)
@@ -117,7 +117,8 @@ impl Page {
     pub fn to_json(&self) -> Result<String> {
         let records: Vec<&str> = self.records.iter().map(RawRecord::as_str).collect();
         let pagination = serde_json::to_string(&self.pagination);
-        let pagination = pagination.map_err(|_| Error::defect("a page that is no JSON"))?;
+        let pagination =
+            pagination.map_err(|_| Error::defect("the page cannot be written as JSON"))?;
         let records = records.join(",\n");
         Ok(format!(
             "{{\"records\":[\n{records}\n],\"pagination\":{pagination}}}"
@@ -269,7 +270,7 @@ impl<'a> Envelope<'a> {
         if let Some(empty) = empty.filter(|_| none || full.is_empty()) {
             return Ok((empty.to_string(), Items::default()));
         }
-        // If nothing says how many records there are, the empty array may be the records as well as a full one.
+        // If the number of records is unknown, the empty array may be the records as well as a full one.
         if returned.is_none() && total.is_none() {
             full.extend(empty.map(|name| (name, 0)));
         }
@@ -290,7 +291,7 @@ impl<'a> Envelope<'a> {
             several => {
                 let names = names(several.iter().map(|(name, _)| name.as_ref()));
                 Err(Error::schema(format!(
-                    "which array holds the records is not known; there are: {names}"
+                    "several arrays may hold the records: {names}"
                 )))
             }
         }

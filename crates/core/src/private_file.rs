@@ -7,7 +7,7 @@ use std::path::Path;
 use talentdata_types::Secret;
 
 /// Limits the size of such a file, in bytes.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Reads text as editors and shells save it: UTF-8, with an optional byte order mark, which is dropped.
 ///
@@ -48,14 +48,14 @@ pub(crate) fn read_private(path: &Path) -> Result<String> {
 pub fn read_secret_file(path: &Path) -> Result<Secret> {
     if path.try_exists().is_ok_and(|exists| !exists) {
         return Err(Error::config(
-            "there is no file for the secret; what was given is not shown, in case it is the secret itself",
+            "there is no file for the secret; the path is not shown, in case it is the secret itself",
         ));
     }
     let text = read_private(path)?;
     Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
 }
 
-/// Reads a file of at most 1 MiB that everybody may know.
+/// Reads a public file of at most 1 MiB.
 ///
 /// # Errors
 /// `Config` if it cannot be read.
@@ -80,10 +80,10 @@ fn read(path: &Path, check: impl Fn(&Path, &File, &Metadata) -> Result<()>) -> R
         check(path, &file, &facts)?;
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1)
+    file.take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
-    if bytes.len() as u64 > LARGEST {
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(Error::config(format!(
             "cannot read {shown}: it is larger than 1 MiB"
         )));
@@ -94,8 +94,8 @@ fn read(path: &Path, check: impl Fn(&Path, &File, &Metadata) -> Result<()>) -> R
 #[cfg(unix)]
 fn check_private(path: &Path, file: &File, facts: &Metadata) -> Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    // On a read-only mount, whoever mounted it has decided who may read it. Kubernetes and Docker mount the secrets of
-    // a container this way.
+    // On a read-only mount, the administrator who mounted it decided who may read the file. Kubernetes and Docker mount
+    // the secrets of a container this way.
     let mount = rustix::fs::fstatvfs(file);
     if mount.is_ok_and(|mount| mount.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY)) {
         return Ok(());

@@ -14,8 +14,8 @@ use tokio::runtime::{Builder, Handle, Runtime};
 /// `Internal` if the system grants no threads; `Closed` in a thread that is ending.
 pub fn runtime(threads: usize, start: impl Fn() + Send + Sync + 'static) -> Result<Runtime> {
     check_thread()?;
-    // Tokio panics if there is no thread for its workers, or for a blocking task while it has none for such tasks. The
-    // first one of the latter stays. Threads that have ended may count for a while.
+    // Tokio panics if the system grants no thread for its workers or for its first blocking task. Threads that ended
+    // may still count for a while.
     check_threads(2 * threads + 2)?;
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(threads).thread_name("talentdata");
@@ -30,7 +30,7 @@ pub fn runtime(threads: usize, start: impl Fn() + Send + Sync + 'static) -> Resu
     Ok(runtime)
 }
 
-/// Checks that the system grants this many more threads at once, for libraries that panic where it does not.
+/// Checks that the system grants this many more threads at once, for libraries that panic if it does not.
 ///
 /// # Errors
 /// `Internal` with the reason of the system.
@@ -50,7 +50,7 @@ fn no_threads(error: std::io::Error) -> Error {
     Error::new(ErrorKind::Internal, message)
 }
 
-/// Locks a value that each change leaves complete. So a panic of another thread between two changes does no harm.
+/// Locks a value that every change leaves consistent, so that a panic of another thread does no harm.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -89,7 +89,7 @@ pub(crate) fn thread_is_ending() -> bool {
 /// Checks that the calling thread can use a runtime.
 ///
 /// # Errors
-/// `Closed` where it is ending.
+/// `Closed` if the thread is ending.
 pub(crate) fn check_thread() -> Result<()> {
     if thread_is_ending() {
         let message = "the calling thread is ending; make calls before its thread-local and static objects are destroyed";

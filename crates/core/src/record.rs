@@ -39,7 +39,7 @@ pub struct RawRecord {
 /// The text of a page, and the places of its records and of their members.
 pub(crate) struct PageText {
     text: ByteString,
-    /// The offset of the page, in records; `None` for JSON that is of no page.
+    /// The offset of the page, in records; `None` for JSON that does not come from a page.
     offset: Option<u64>,
     /// True for a single value, for example a response or a receipt.
     is_whole: bool,
@@ -47,8 +47,8 @@ pub(crate) struct PageText {
 }
 
 impl PageText {
-    /// Creates the text of a page from the index of its records. `key` is the name of their array, for messages, which
-    /// do not name an `id` with `hides_ids`.
+    /// Creates the text of a page from the index of its records. `key` is the name of their array, for messages. With
+    /// `hides_ids`, messages do not name an `id`.
     ///
     /// # Errors
     /// `Schema` if a record is not an object; `TooLarge` if it has too many fields or levels.
@@ -136,7 +136,7 @@ impl RawRecord {
         one.ok_or_else(|| Error::new(ErrorKind::Internal, "a record was lost"))
     }
 
-    /// Reads records from one text each, as if they had come on one page.
+    /// Reads records from one text each, as if they were on one page.
     ///
     /// # Errors
     /// See [`parse`](Self::parse).
@@ -144,7 +144,7 @@ impl RawRecord {
         Self::parse_page(texts, 0)
     }
 
-    /// Reads records from one text each, as if they had come on one page at this offset of their list.
+    /// Reads records from one text each, as if they were on one page at this offset of their list.
     ///
     /// # Errors
     /// See [`parse`](Self::parse).
@@ -164,7 +164,7 @@ impl RawRecord {
             page.push_str(text);
         }
         page.push_str(if page.is_empty() { "[]" } else { "]" });
-        // Of texts that are JSON only together, the items are in other places.
+        // If the texts are JSON only when they are joined, the items are in other places.
         let is_each_a_value = |index: &Items| {
             let found = index.items.iter().map(|item| item.json.range());
             found.eq(places)
@@ -272,7 +272,7 @@ impl RawRecord {
         format!("record {} of the page{place}", self.index)
     }
 
-    /// Adds the offset of the page to an error about this record, and makes its text fit to be shown.
+    /// Adds the offset of the page to an error about this record, and makes its text safe to show.
     pub fn fault(&self, error: Error) -> Error {
         let error = match self.page.offset {
             Some(offset) => error.with_offset(offset),
@@ -331,7 +331,7 @@ impl IdentityKey {
         IdentityKey([word(), word()])
     }
 
-    /// Returns the key made from this one for which `derive` also needs a secret.
+    /// Returns the key that `derive` computes from this one and a secret.
     pub(crate) fn derived(&self, derive: impl FnOnce(&[u8]) -> [u8; 32]) -> Self {
         let [low, high] = self.0.map(u64::to_le_bytes);
         let secret = derive(&[low, high].concat());

@@ -41,8 +41,8 @@ use tokio::task::JoinSet;
 
 /// Every record of a list, in order; a `Stream` of `Result<T>`.
 ///
-/// Pages are fetched ahead while the records are consumed. A consumer that stops polling stops the fetching. After an
-/// error the scan is over. Dropping it stops all its requests.
+/// ScanPages are fetched ahead while the records are consumed. A consumer that stops polling stops the fetching. An error
+/// ends the scan. Dropping the scan stops all its requests.
 ///
 /// ```
 /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -61,12 +61,12 @@ use tokio::task::JoinSet;
 /// # }
 /// ```
 pub struct Scan<T = RawRecord> {
-    pages: Box<Pages>,
+    pages: Box<ScanPages>,
     read: fn(RawRecord) -> Result<T>,
 }
 
-/// The pages of a scan, and the records of them that the caller has received.
-struct Pages {
+/// The pages of a scan, and the records that were received but not returned yet.
+struct ScanPages {
     resource: ListName,
     batches: mpsc::Receiver<Result<Batch>>,
     current: VecDeque<RawRecord>,
@@ -74,7 +74,7 @@ struct Pages {
     receipt: Receipt,
     /// The number of records that may still be delivered.
     wanted: u64,
-    /// True once the scan has ended, with or without an error.
+    /// True once the scan ended, with or without an error.
     over: bool,
     /// The action to carry out at the end if completeness is not proven. `None` if there is none, or after it was
     /// taken.
@@ -99,7 +99,7 @@ impl<T> Scan<T> {
         }
         // A channel of a few batches, so that one can be written while the next is fetched.
         let (sender, batches) = mpsc::channel(4);
-        let mut pages = Pages::new(resource, batches);
+        let mut pages = ScanPages::new(resource, batches);
         pages.receipt = options.receipt(resource);
         pages.wanted = wanted;
         pages.unproven = options.unproven;
@@ -136,7 +136,7 @@ impl<T> Scan<T> {
 
     /// Returns the records of the next page with new ones; `None` at the end of the list.
     ///
-    /// If [`next`](Self::next) has returned a part of a page, the rest of that page comes first.
+    /// If [`next`](Self::next) returned a part of a page, the rest of that page comes first.
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -185,7 +185,7 @@ impl<T> Scan<T> {
         self.pages.unproven.take()
     }
 
-    /// Returns the receipt of the records that were returned so far. It is final once the scan has ended.
+    /// Returns the receipt of the records that were returned so far. It is final once the scan ended.
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -218,9 +218,9 @@ impl<T> Scan<T> {
     }
 }
 
-impl Pages {
+impl ScanPages {
     fn new(resource: ListName, batches: mpsc::Receiver<Result<Batch>>) -> Box<Self> {
-        Box::new(Pages {
+        Box::new(ScanPages {
             resource,
             batches,
             current: VecDeque::new(),
@@ -266,7 +266,7 @@ impl Pages {
     }
 }
 
-/// Without the records that have arrived.
+/// Omits the records.
 impl<T> std::fmt::Debug for Scan<T> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
@@ -302,7 +302,7 @@ mod tests {
     #[tokio::test]
     async fn a_scan_whose_task_is_gone_ends_with_an_error() {
         let (_, batches) = mpsc::channel(1);
-        let pages = Pages::new(ListName::Contacts, batches);
+        let pages = ScanPages::new(ListName::Contacts, batches);
         let mut scan: Scan = Scan { pages, read: Ok };
         let error = scan.next().await.unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Internal);

@@ -36,9 +36,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use talentdata_types::{ListName, Operation, Secret, TokenUse};
 
-/// Settings from which clients are made. A setting without an explicit value comes from the environment, otherwise from
-/// the profile file, otherwise it has its default; with `environment(false)`, only explicit values count. Values are
-/// checked when a client is made.
+/// Settings from which clients are created. A setting without an explicit value comes from the environment, otherwise
+/// from the profile file, otherwise its default applies. With `environment(false)`, only explicit values count. Values
+/// are checked when a client is created.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -66,9 +66,9 @@ impl Builder {
         self
     }
 
-    /// Sets a function that returns the client secret, in place of `client_secret`. It is called when the settings are
-    /// checked, on the same thread, and again when the service refuses the secret, on a thread of its own, and then has
-    /// ten seconds. An error of the function is shown to users.
+    /// Sets a function that returns the client secret, in place of `client_secret`. It is called on the same thread
+    /// when the settings are checked. When the service refuses the secret, it is called again on a thread of its own,
+    /// and then has ten seconds. An error of the function is shown to users.
     pub fn client_secret_from(
         &mut self,
         function: impl Fn() -> std::result::Result<String, String> + Send + Sync + 'static,
@@ -77,8 +77,7 @@ impl Builder {
         self
     }
 
-    /// Checks the settings, and reads the secret where it is in a file, or comes from a command or a function. Nothing
-    /// is sent.
+    /// Checks the settings, and reads the secret if it comes from a file, a command or a function. Nothing is sent.
     ///
     /// # Errors
     /// `Config`, naming the setting.
@@ -121,11 +120,11 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     Some(value).filter(|value| !value.is_empty())
 }
 
-/// The way to go without settings.
+/// Advice for users who have no credentials.
 #[doc(hidden)]
 pub const TRIAL: &str = "; to try this without an account, use the sandbox";
 
-/// The error where settings that are needed are set nowhere. `reads_environment` is the setting `environment`.
+/// Returns the error for required settings that are not set. `reads_environment` is the setting `environment`.
 fn not_set(names: &[&str], reads_environment: bool) -> Error {
     let rows = names.iter().filter_map(|name| values::row(name).ok());
     let variables = rows.map(Setting::variable).collect::<Vec<_>>().join(", ");
@@ -168,7 +167,7 @@ impl Config {
         Err(not_set(missing, self.environment))
     }
 
-    /// Returns the key of the digests that the option `hash` puts in the place of values.
+    /// Returns the key of the digests that replace values with the option `hash`.
     ///
     /// # Errors
     /// `Config` if it is not set or too short.
@@ -263,11 +262,11 @@ choice!(OnUnreachable, "on_unreachable", { Share => "share", Wait => "wait" });
 /// The priority of scans among all clients that share the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// After single calls.
+    /// Scans go after single calls.
     Normal,
-    /// Like single calls.
+    /// Scans have the priority of single calls.
     Foreground,
-    /// After all others.
+    /// Scans go after all other requests.
     Background,
 }
 

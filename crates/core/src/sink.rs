@@ -58,8 +58,8 @@ pub trait Sink: Send + 'static {
     /// The errors of the output.
     fn finish(&mut self, receipt: Receipt) -> Result<Self::Done>;
 
-    /// Keeps the data from which a later run can continue, and removes everything else. Adds to the error what was
-    /// kept.
+    /// Keeps the data from which a later run can continue, and removes everything else. Adds the kept data to the
+    /// message of the error.
     fn abandon(self, error: Error) -> Error;
 }
 
@@ -67,7 +67,7 @@ pub trait Sink: Send + 'static {
 /// into the sink.
 ///
 /// `progress` is called after each page. When `stop` completes, the sink is abandoned and the run ends with
-/// `Cancelled`. With a `patience`, the run ends after that time even if the sink has not returned. This is for outputs
+/// `Cancelled`. With a `patience`, the run ends after that time even if the sink did not return. This is for outputs
 /// that may block forever. Dropping the future is like killing the process: nothing is cleaned up.
 ///
 /// # Errors
@@ -154,7 +154,7 @@ impl<S: Sink> Worker<S> {
     ) -> impl Future<Output = Result<R>> {
         let (sender, receiver) = oneshot::channel();
         let task: Task<S> = Box::new(|sink| drop(sender.send(task(sink))));
-        // If the thread has panicked, nobody answers.
+        // If the thread panicked, nobody answers.
         let _ = self.tasks.as_ref().map(|tasks| tasks.send(task));
         async { receiver.await.unwrap_or_else(|_| Err(lost())) }
     }

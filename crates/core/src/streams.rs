@@ -1,5 +1,4 @@
-//! Standard streams that are non-blocking, because another program that shares the terminal or the pipe has made them
-//! so.
+//! Standard streams that are non-blocking, because another program that shares the terminal or the pipe set that mode.
 
 use std::io::{ErrorKind, Read, Result, Write};
 

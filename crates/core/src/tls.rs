@@ -68,13 +68,13 @@ fn versions(provider: Arc<CryptoProvider>) -> Result<ConfigBuilder<ClientConfig,
 /// The other end of a handshake, for errors.
 #[derive(Clone, Copy)]
 pub(crate) struct Peer<'a> {
-    /// Its role, such as `the service`.
+    /// The role of the other end, such as `the service`.
     pub(crate) whose: &'a str,
     /// True if this client presents a certificate.
     pub(crate) knows_us: bool,
 }
 
-/// Returns whether the client presents a certificate where it is asked for one.
+/// Returns whether the client presents a certificate if it is asked for one.
 pub(crate) fn has_identity(config: &ClientConfig) -> bool {
     config.client_auth_cert_resolver.has_certs()
 }
@@ -107,8 +107,8 @@ pub(crate) fn failed(host: &str, peer: Peer<'_>, error: &io::Error) -> Error {
     }
 }
 
-/// Returns the error of an encrypted connection that the other end has closed with an alert, for example because a
-/// client certificate is missing.
+/// Returns the error of an encrypted connection that the other end closed with an alert, for example because a client
+/// certificate is missing.
 pub(crate) fn closed(host: &str, knows_us: bool, error: &TlsError) -> Error {
     let whose = "the service";
     let meaning = meaning(Peer { whose, knows_us }, error);
@@ -123,7 +123,7 @@ pub(crate) fn tls_error(error: &io::Error) -> Option<&TlsError> {
     error.get_ref()?.downcast_ref()
 }
 
-/// Returns the meaning of an error for somebody who has to mend it.
+/// Returns the meaning of an error for the person who has to fix it.
 pub(crate) fn meaning(peer: Peer<'_>, error: &TlsError) -> String {
     let whose = peer.whose;
     use rustls::Error::{
@@ -133,12 +133,12 @@ pub(crate) fn meaning(peer: Peer<'_>, error: &TlsError) -> String {
     match error {
         InvalidCertificate(why) => certificate(whose, why),
         InvalidMessage(_) => format!(
-            "what answers there does not speak TLS, perhaps plain http; check scheme and port of {whose}"
+            "the server at this address does not use TLS, but perhaps plain http; check scheme and port of {whose}"
         ),
         NoCertificatesPresented => format!("{whose} has no certificate"),
         PeerIncompatible(why) => version(whose, why),
         AlertReceived(alert) => alerted(peer, *alert),
-        _ => format!("{whose} does not keep to the protocol"),
+        _ => format!("{whose} violates the protocol"),
     }
 }
 
@@ -222,9 +222,9 @@ fn certificate(whose: &str, why: &CertificateError) -> String {
     let certificate = format!("the certificate of {whose}");
     let days = |time: Duration| rounded_up(time) / 86_400.0;
     match why {
-        // An authority that has the name of a trusted one, but another key, is another one.
+        // An authority with the name of a trusted one but another key is a different one.
         UnknownIssuer | BadSignature => format!(
-            "{certificate} is signed by an authority that this machine does not trust. Where a company's proxy inspects connections, that is the proxy's authority: {TRUST}"
+            "{certificate} is signed by an authority that this machine does not trust. If a company's proxy inspects connections, that is the proxy's authority: {TRUST}"
         ),
         ExpiredContext { time, not_after } => format!(
             "{certificate} expired {:.1} days ago; {clock}",
@@ -247,7 +247,7 @@ fn certificate(whose: &str, why: &CertificateError) -> String {
         NotValidForName => format!("{certificate} is for another host; check its address"),
         Revoked => format!("{certificate} was revoked"),
         InvalidPurpose | InvalidPurposeContext { .. } => {
-            format!("{certificate} is not one for servers")
+            format!("{certificate} is not for servers")
         }
         BadEncoding | UnsupportedSignatureAlgorithmContext { .. } => {
             format!("{certificate} cannot be read or checked")

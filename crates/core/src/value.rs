@@ -156,7 +156,7 @@ impl NestedValue {
     pub fn text(&self) -> Result<Cow<'_, str>> {
         json::decoded(self.as_str()).ok_or_else(|| match self.kind() {
             ValueKind::String => {
-                self.fault("the string has half of a surrogate pair, which is no text")
+                self.fault("the string has half of a surrogate pair, which is not valid text")
             }
             _ => self.fault("the value is not a string"),
         })

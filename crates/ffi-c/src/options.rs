@@ -30,8 +30,8 @@ pub extern "C" fn talentdata_options_new(
     guard_or(None, || Some(Box::new(from.cloned().unwrap_or_default())))
 }
 
-/// Sets an option of a scan, an export, a sync, a schema or a mirror by its name. docs/options.md has a table of all options
-/// with their values and the functions that take them. A function fails if it does not take an option that is set.
+/// Sets an option of a scan, an export, a sync, a schema or a mirror by its name. Names and values are those of the
+/// arguments of Python and of the flags of the command line. A function fails if it does not take an option that is set.
 ///
 /// @param options the options to change
 /// @param name the name of the option, such as page_size

@@ -1,7 +1,7 @@
 //! Creates, recognises and opens the file of a mirror, and locks it for one sync at a time.
 
 use crate::digest::register;
-use crate::tables::{BEFORE, VERSION, definitions, new_id, read_as_current, version};
+use crate::tables::{BEFORE, TABLES_VERSION, definitions, new_id, read_as_current, version};
 use rusqlite::{Connection, DEFAULT_NAME, ErrorCode, FileControl, OpenFlags, ffi, named_params};
 #[cfg(unix)]
 use rustix::fs::OFlags;
@@ -146,9 +146,9 @@ fn is_mirror(path: &Path) -> Result<bool> {
                 Ok((number("application_id")?, number("user_version")?))
             });
             match head {
-                Ok((APPLICATION, BEFORE | VERSION)) => return Ok(true),
+                Ok((APPLICATION, BEFORE | TABLES_VERSION)) => return Ok(true),
                 Ok((APPLICATION, other)) => format!(
-                    " is a mirror of version {other}, and this program reads version {VERSION}; sync into a new file, or \
+                    " is a mirror of version {other}, and this program reads version {TABLES_VERSION}; sync into a new file, or \
                      use the program that wrote it"
                 ),
                 Err(fault) if fault.sqlite_code() != Some(ErrorCode::NotADatabase) => {
@@ -269,7 +269,7 @@ impl Claim {
         if version(&connection)? == 0 {
             connection.execute_batch("BEGIN")?;
             connection.pragma_update(None, "application_id", APPLICATION)?;
-            connection.pragma_update(None, "user_version", VERSION)?;
+            connection.pragma_update(None, "user_version", TABLES_VERSION)?;
             connection.execute_batch(&definitions().join(";"))?;
             let insert = "INSERT INTO mirror VALUES (:id, '{}', row_digest(:id, '{}'))";
             connection.execute(insert, named_params! {":id": new_id(&connection)?})?;

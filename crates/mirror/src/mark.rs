@@ -1,9 +1,9 @@
 //! Detects that the file of a mirror was copied or restored. A sync writes a mark into the lock file, and the next sync
 //! compares it with the mirror.
 //!
-//! A copy continues with the numbers of its original, so two different syncs may have the same number. A number alone
-//! then identifies a sync only up to the last sync that both files have. Bookmarks distinguish all syncs. If a mark is
-//! missing, only higher numbers become ambiguous.
+//! A copy continues with the numbers of its original, so two different syncs may have the same number. Once a file is not
+//! the one that the last sync left at its path, or the mark is missing, numbers can no longer be used. Bookmarks
+//! distinguish all syncs.
 
 use crate::file::{Claim, MirrorResult, open_lock};
 use crate::sql::sql;
@@ -29,7 +29,7 @@ pub(crate) struct ListState {
     pub(crate) last: i64,
     /// The id of the last sync; `None` after the list was removed.
     pub(crate) sync: Option<String>,
-    /// The number of the last sync that is not ambiguous; `None` if there is no copy.
+    /// The number of the last sync that copies have, too; `None` if there is no copy.
     pub(crate) fork: Option<i64>,
     /// True if a sync wrote a mark.
     #[serde(skip)]

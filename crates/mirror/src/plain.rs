@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use talentdata_core::internal::json;
 
 /// The character that replaces characters without a notation in a path.
-const MARK: char = '\u{f8ff}';
+const REPLACEMENT: char = '\u{f8ff}';
 
 /// Returns the path of a field in the text of a record that views read.
 pub(crate) fn path(name: &str) -> String {
@@ -47,14 +47,14 @@ fn spelled(name: &str) -> Cow<'_, str> {
     if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return name.into();
     }
-    let is_special = |letter: char| letter < ' ' || ['"', '\\', MARK].contains(&letter);
+    let is_special = |letter: char| letter < ' ' || ['"', '\\', REPLACEMENT].contains(&letter);
     if !name.is_empty() && !name.contains(is_special) {
         return name.into();
     }
-    let mut spelled = MARK.to_string();
+    let mut spelled = REPLACEMENT.to_string();
     for letter in name.chars() {
         if is_special(letter) {
-            spelled += &format!("{MARK}{:x}{MARK}", u32::from(letter));
+            spelled += &format!("{REPLACEMENT}{:x}{REPLACEMENT}", u32::from(letter));
         } else {
             spelled.push(letter);
         }

@@ -87,7 +87,7 @@ pub(crate) struct History {
     /// The kept syncs, oldest first.
     pub(crate) syncs: Vec<SyncRow>,
     pub(crate) last: SyncRow,
-    /// The last sync whose number is unique among all copies; `None` if all numbers are.
+    /// The last sync that a copy of the mirror has, too; `None` if the file was never copied or replaced.
     pub(crate) fork: Option<i64>,
 }
 
@@ -127,7 +127,8 @@ impl History {
         Ok(since)
     }
 
-    /// Checks the number of a sync, which must not be ambiguous.
+    /// Checks the number of a sync. In a copy, or in a file that replaced another one, any number is ambiguous: it may have
+    /// been stored while another file was there.
     fn plain(&self, number: i64) -> Result<i64> {
         let (list, last) = (self.list, self.last.number());
         let begun = self.begun();
@@ -141,7 +142,7 @@ impl History {
                 "since: sync {number} was before {list} was forgotten and synced again, from sync {begun} on;"
             )));
         }
-        if self.fork.is_some_and(|fork| number > fork) {
+        if self.fork.is_some() {
             return Err(reload(format!(
                 "since: two syncs of {list} may have the number {number}, because the mirror is a copy or was restored from one; give the bookmark of the sync instead of its number, or"
             )));

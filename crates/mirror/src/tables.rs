@@ -4,7 +4,7 @@ use crate::sql::{one_line_each, sql};
 use rusqlite::Connection;
 
 /// The version of the tables in `schema.sql`.
-pub(crate) const VERSION: i32 = 6;
+pub(crate) const TABLES_VERSION: i32 = 6;
 /// The previous version, which the next sync upgrades to this one.
 pub(crate) const BEFORE: i32 = 5;
 

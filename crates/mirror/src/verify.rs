@@ -6,7 +6,7 @@ use crate::file::{MirrorResult, at, damaged, open};
 use crate::mirror::Mirror;
 use crate::receipt::SyncRow;
 use crate::sql::sql;
-use crate::tables::{self, VERSION, version};
+use crate::tables::{self, TABLES_VERSION, version};
 use crate::views;
 use rusqlite::{Connection, ErrorCode, ffi, named_params};
 use serde::Serialize;
@@ -103,7 +103,7 @@ fn check(connection: &Connection, found: &mut Vec<String>) -> MirrorResult<()> {
     }
     found.extend(texts(sql!("verify"))?);
     // The next sync defines the tables and views of an earlier version again.
-    let is_current = version(connection)? == VERSION;
+    let is_current = version(connection)? == TABLES_VERSION;
     let mut definitions = Vec::new();
     if is_current {
         definitions = tables::definitions();

@@ -29,7 +29,7 @@ pub(crate) struct RawJob {
 }
 
 /// The advice of `export()` about kept work.
-const WAYS_OUT: WaysOut = WaysOut {
+const EXPORT_WAYS_OUT: WaysOut = WaysOut {
     resume: "call export() again with resume=True",
     restart: "call it with restart=True",
 };
@@ -85,7 +85,7 @@ impl RawJob {
             match &work {
                 Work::Sync(sync) => json(&sync.run(&client, stopped.stopped(), note).await?),
                 Work::Export(export) => {
-                    check_kept([export], Some(client.config()), &WAYS_OUT)?;
+                    check_kept([export], Some(client.config()), &EXPORT_WAYS_OUT)?;
                     let outcome = export.run(&client, stopped.stopped(), note).await;
                     let receipt = outcome.map_err(|error| with_hint(error, export, &client))?;
                     progress.note(&receipt);
@@ -112,7 +112,11 @@ impl RawJob {
             Work::Export(export) => Some(export),
             Work::Sync(_) => None,
         });
-        Ok(check_kept(exports, Some(client.config()), &WAYS_OUT)?)
+        Ok(check_kept(
+            exports,
+            Some(client.config()),
+            &EXPORT_WAYS_OUT,
+        )?)
     }
 
     /// Gives an exception that ended the await a cause that says how to continue.
@@ -155,8 +159,8 @@ fn with_hint(error: Error, export: &Export, client: &Client) -> Error {
     let message = format!(
         "{}; to continue, {}; to begin again, {}",
         error.message(),
-        WAYS_OUT.resume,
-        WAYS_OUT.restart
+        EXPORT_WAYS_OUT.resume,
+        EXPORT_WAYS_OUT.restart
     );
     error.with_message(message)
 }

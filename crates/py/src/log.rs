@@ -17,7 +17,7 @@ use talentdata_core::internal::process::lock;
 use tokio::sync::Notify;
 
 /// The name of the logger that receives the messages.
-const NAME: &str = "talentdata";
+const LOGGER_NAME: &str = "talentdata";
 
 /// Limits the messages that are kept for an application that does not return. The oldest are dropped first.
 const MOST: usize = 10_000;
@@ -36,7 +36,7 @@ static WANTED: AtomicU8 = AtomicU8::new(0);
 /// The logger, the function that makes a record, and the function that names a level.
 static LOGGER: PyOnceLock<[Py<PyAny>; 3]> = PyOnceLock::new();
 
-struct Message {
+struct QueuedMessage {
     level: u8,
     line: String,
     fields: Map<String, Value>,
@@ -47,7 +47,7 @@ struct Message {
 /// queue of its own.
 struct Queue {
     process: u32,
-    messages: Mutex<VecDeque<Message>>,
+    messages: Mutex<VecDeque<QueuedMessage>>,
     arrived: Notify,
     child: OnceLock<Box<Queue>>,
 }
@@ -74,7 +74,7 @@ impl Queue {
     }
 
     /// Locks the messages. The lock must not be held while Python runs.
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Message>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<QueuedMessage>> {
         lock(&self.messages)
     }
 }
@@ -94,7 +94,7 @@ impl Listener for Relay {
             .into_iter()
             .find(|(_, known)| *known == message.level);
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let message = Message {
+        let message = QueuedMessage {
             level: known.map_or(0, |(number, _)| number),
             line: message.line,
             fields: message.fields,
@@ -161,7 +161,7 @@ pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
                 Value::Null | Value::Array(_) | Value::Object(_) => {}
             }
         }
-        facts.set_item(intern!(py, "name"), NAME)?;
+        facts.set_item(intern!(py, "name"), LOGGER_NAME)?;
         facts.set_item(intern!(py, "levelno"), message.level)?;
         let level = name_of.call1((message.level,))?;
         facts.set_item(intern!(py, "levelname"), level)?;
@@ -175,7 +175,7 @@ pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-fn pop(queue: &Queue) -> Option<Message> {
+fn pop(queue: &Queue) -> Option<QueuedMessage> {
     queue.lock().pop_front()
 }
 
@@ -192,7 +192,7 @@ pub(crate) async fn arrived() {
 fn logger(py: Python<'_>) -> PyResult<[&Bound<'_, PyAny>; 3]> {
     let made = LOGGER.get_or_try_init(py, || {
         let logging = py.import("logging")?;
-        let logger = logging.call_method1("getLogger", (NAME,))?;
+        let logger = logging.call_method1("getLogger", (LOGGER_NAME,))?;
         // Without a handler, Python prints warnings of libraries whose log the application did not configure.
         let quiet = logging.call_method0("NullHandler")?;
         logger.call_method1("addHandler", (quiet,))?;

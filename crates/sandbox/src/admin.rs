@@ -85,7 +85,7 @@ fn changes(list: &ListRecords, request: &Received) -> io::Result<Value> {
 /// allowed.
 ///
 /// A page of any site can send requests to this machine. Its browser names the site in `Origin`, or in `Host` if the
-/// site has pointed its own name at this machine.
+/// site pointed its own name at this machine.
 pub(crate) fn refusal(headers: &HeaderMap, port: u16) -> Option<Answer> {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
     let ours = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));

@@ -42,7 +42,7 @@ pub(crate) struct Rule {
     #[serde(rename = "match", default)]
     pub(crate) condition: Condition,
     pub(crate) reply: FaultReply,
-    /// The number of requests or connections that have matched so far.
+    /// The number of requests or connections that matched so far.
     #[serde(skip)]
     matches: u64,
 }

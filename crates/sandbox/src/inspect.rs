@@ -2,7 +2,7 @@
 
 use crate::http::{Answer, Received, empty, failure, written};
 use crate::samples::hash;
-use crate::schema::{Maker, Schemas, Way, scalar};
+use crate::schema::{Direction, Maker, Schemas, scalar};
 use crate::spec::{DocumentedBody, DocumentedParameter, RouteMatch, Success};
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub(crate) fn parameters(
         if list && one.is_of_page() {
             continue;
         }
-        let check = |value| schemas.check(&one.schema, &value, Way::Request);
+        let check = |value| schemas.check(&one.schema, &value, Direction::Request);
         let checked = match candidates(schemas, one, found, request) {
             Some([text, read]) => check(text).or_else(|_| check(read)),
             None if one.required => Err(": expected a value; it is required".to_owned()),
@@ -91,7 +91,7 @@ pub(crate) fn body(
         (Some(schema), _) => {
             let body = serde_json::from_slice(&request.body)
                 .map_err(|_| invalid("request body: expected JSON"))?;
-            let checked = schemas.check(schema, &body, Way::Request);
+            let checked = schemas.check(schema, &body, Direction::Request);
             checked.map_err(|wrong| invalid(&format!("request body{wrong}")))?;
             Ok(Some(body))
         }
@@ -120,8 +120,8 @@ pub(crate) fn made(
         maker.put(schema, &mut value, name, text.as_str().into());
         maker.put(schema, &mut value, name, scalar(text));
     }
-    // If the page does not belong to a list of ours, it contains everything, so that nobody asks for the next one
-    // without end.
+    // If the page does not belong to a list of ours, it contains everything, so that no client requests further pages
+    // forever.
     let arrays = value.as_object().into_iter().flatten();
     let counts: Vec<usize> = arrays
         .filter_map(|(_, one)| Some(one.as_array()?.len()))

@@ -36,7 +36,7 @@ pub use state::{ChangeKind, Logged};
 mod cases {
     use serde_json::Value;
 
-    /// A table of `tests/cases.json`.
+    /// Returns a table of `tests/cases.json`.
     pub(crate) fn table<Rows: serde::de::DeserializeOwned>(name: &str) -> Rows {
         let mut tables: Value = serde_json::from_str(include_str!("../tests/cases.json")).unwrap();
         serde_json::from_value(tables[name].take()).unwrap()

@@ -31,7 +31,7 @@ pub struct Limiter {
     mark: u128,
     /// The number of requests admitted in this window.
     count: u128,
-    /// The number of requests admitted in the window before.
+    /// The number of requests admitted in the previous window.
     previous: u128,
     /// The times of the requests admitted, for a sliding log.
     admitted: VecDeque<Nanos>,
@@ -57,8 +57,8 @@ impl Limiter {
         }
     }
 
-    /// Decides about a request that arrives `now` (since the Unix epoch). A time before that of an earlier call counts
-    /// as that time, because threads may arrive here in another order than they read the clock.
+    /// Decides about a request that arrives `now` (since the Unix epoch). A time that is earlier than in a previous
+    /// call counts as the time of that call, because threads may arrive here in another order than they read the clock.
     pub fn decide(&mut self, now: Duration) -> Decision {
         self.now = self.now.max(now.as_nanos());
         let (now, limit, window) = (self.now, self.limit, self.window);
@@ -127,7 +127,7 @@ impl Limiter {
         decision(fits, self.limit - self.count, to_reset)
     }
 
-    /// Names and values of the three headers that go with `decision`.
+    /// Returns the names and values of the three headers for `decision`.
     #[must_use]
     pub fn headers(&self, decision: &Decision) -> [(&'static str, String); 3] {
         let window = self.window.div_ceil(SECOND);
@@ -173,7 +173,7 @@ mod tests {
         Limiter::new(policy, 40, Duration::from_secs(1), ResetRounding::Up)
     }
 
-    /// Returns how many of 60 simultaneous requests are admitted.
+    /// Returns the number of requests that are admitted, out of 60 simultaneous ones.
     fn burst(limiter: &mut Limiter, at: Duration) -> usize {
         (0..60).filter(|_| limiter.decide(at).admitted).count()
     }

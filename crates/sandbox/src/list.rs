@@ -108,5 +108,5 @@ fn integer(request: &Received, name: &str, default: u64, least: u64) -> Result<u
     })
 }
 
-/// Enough for most records, so that the buffer seldom grows.
+/// The size that is reserved for a record. It is enough for most records, so that the buffer seldom grows.
 const USUAL_RECORD_BYTES: usize = 600;

@@ -15,9 +15,9 @@ macro_rules! named {
         }
 
         impl $choice {
-            /// Every value.
+            /// All values.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
-            /// The name of every value.
+            /// The names of all values.
             pub const NAMES: [&str; Self::ALL.len()] = [$($name),+];
         }
 

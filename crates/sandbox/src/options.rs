@@ -49,7 +49,7 @@ pub struct Options {
     pub ids: Ids,
     /// The length of a list in the pagination object.
     pub total: Total,
-    /// Which pages a list has.
+    /// The pages of a list.
     pub pages: Pages,
     /// True if every page is the first one, regardless of `offset` and the pagination object.
     pub ignore_offset: bool,
@@ -136,7 +136,7 @@ named! {
     pub enum Policy {
         /// Counts in windows aligned to the clock: for a window of 1 s, whole seconds since the Unix epoch.
         ClockWindow = "clock-window",
-        /// Counts in windows that open with the first request after the previous one has ended.
+        /// Counts in windows that open with the first request after the end of the previous window.
         FirstRequestWindow = "first-request-window",
         /// Remembers the time of every admitted request for one window.
         SlidingLog = "sliding-log",
@@ -165,13 +165,13 @@ named! {
 }
 
 named! {
-    /// Which tokens are valid; the document does not show it.
+    /// The tokens that are valid. The API description does not show it.
     #[derive(Default)]
     pub enum Tokens {
         /// All tokens, until they expire.
         #[default]
         All = "all",
-        /// Only the newest token. Each new one ends the one before.
+        /// Only the newest token. Each new token invalidates the previous one.
         Newest = "newest",
     }
 }
@@ -242,7 +242,7 @@ named! {
 /// change.
 ///
 /// A third of the changes happens before the end of the page that was requested last, a third right at it, and a third
-/// behind it.
+/// after it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Drift {
@@ -276,7 +276,7 @@ pub struct Replicas {
 }
 
 impl Default for Replicas {
-    /// Two replicas that take turns, one without the last quarter.
+    /// Returns two replicas that take turns, one without the last quarter.
     fn default() -> Self {
         Self {
             count: 2,

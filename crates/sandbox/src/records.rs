@@ -6,9 +6,9 @@ use crate::samples::{
     IdForm, ObjectWriter, Rng, SampleRecord, hexadecimal, id_form, key, members_of, object, put,
     scramble,
 };
-use crate::schema::{Maker, Schemas, Way, scalar};
+use crate::schema::{Direction, Maker, Schemas, scalar};
 use crate::spec::{PAGINATION, ServedList, ServiceSpec};
-use crate::state::{ChangeEntry, Logged, State};
+use crate::state::{ChangeEntry, Logged, RecordsState};
 use serde_json::{Map, Value};
 use std::io;
 use std::sync::{Mutex, MutexGuard};
@@ -40,7 +40,7 @@ pub(crate) struct ListRecords {
     record: Value,
     /// True if records are the unchanged sample records.
     sampled: bool,
-    state: Mutex<State>,
+    state: Mutex<RecordsState>,
 }
 
 impl ListRecords {
@@ -86,7 +86,7 @@ impl ListRecords {
             pagination: others(&pagination, &PAGINATION),
             id: id.map_or(id_form, |id| id_form.allowed(schemas, &id)),
             has_id,
-            state: Mutex::new(State::new(options, size, has_id)?),
+            state: Mutex::new(RecordsState::new(options, size, has_id)?),
             sampled: false,
             record: record.clone(),
         };
@@ -95,7 +95,7 @@ impl ListRecords {
     }
 
     /// Returns the current state of the list.
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, RecordsState> {
         lock(&self.state)
     }
 
@@ -126,7 +126,8 @@ impl ListRecords {
         let mut names = schemas.shape(&self.record).names().into_iter();
         let late = self.list.default_size().saturating_sub(COMPARED);
         let mut compared = (0..COMPARED).chain(late..late + COMPARED);
-        let fits = |number| schemas.accepts(&self.record, &self.sample(number, 0), Way::Response);
+        let fits =
+            |number| schemas.accepts(&self.record, &self.sample(number, 0), Direction::Response);
         names.all(|name| name == "id" || members.contains_key(name)) && compared.all(fits)
     }
 
@@ -148,8 +149,8 @@ impl ListRecords {
         key(&self.list.name, self.seed)
     }
 
-    /// Returns record `number` after `version` updates: made from the schema, then completed by the members of the
-    /// sample record, which are changed as far as the schema requires.
+    /// Returns record `number` after `version` updates. It is made from the schema, then completed by the members of
+    /// the sample record, which change as far as the schema requires.
     fn made(&self, number: u64, version: u32) -> Value {
         let (schemas, schema) = (&self.spec.schemas, &self.record);
         let seed = self.key() ^ scramble(number) ^ u64::from(version);
@@ -276,7 +277,7 @@ impl IdForm {
         let first = IdForm::Integer(least.max(1.0) as u64);
         let allowed = |form: &IdForm| {
             let id = read(|out| form.write(0, 0, out));
-            schemas.accepts(schema, &id, Way::Response)
+            schemas.accepts(schema, &id, Direction::Response)
         };
         let mut forms = [self, IdForm::Hexadecimal, first].into_iter();
         forms.find(allowed).unwrap_or(self)
@@ -349,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn sample_records_change_only_where_the_api_description_requires_it() {
+    fn sample_records_change_only_if_the_api_description_requires_it() {
         // A list of contacts that lack some members of our samples and have others.
         let document: Value = table("contacts");
         let page = &document["paths"]["/v1/contacts"]["get"]["responses"]["200"]["content"];
@@ -359,7 +360,7 @@ mod tests {
         let records = ListRecords::new(spec, &spec.lists[0], &Options::default()).unwrap();
         for number in 0..100 {
             let (value, sample) = (records.value(number, 0, 0), records.sample(number, 0));
-            let accepted = spec.schemas.accepts(&contact, &value, Way::Response);
+            let accepted = spec.schemas.accepts(&contact, &value, Direction::Response);
             assert!(accepted, "{value}");
             for name in ["id", "firstName", "email", "tags"] {
                 assert_eq!(value[name], sample[name], "{value}");

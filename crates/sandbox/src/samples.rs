@@ -27,7 +27,7 @@ const DAY: u64 = 86_400;
 const FIRST_DAY: u64 = 17_897;
 /// The first time in a record is within these six years, so that there is room for later times.
 const DAYS: u64 = 6 * 365;
-/// References point to this many records at the beginning of a list. Most lists have that many.
+/// The number of records at the beginning of a list to which references point. Most lists have at least that many.
 const REFERENCED: u64 = 100;
 
 /// Returns the templates of the lists, the texts and people that they use, the version report and the permissions.
@@ -40,7 +40,7 @@ pub(crate) fn samples() -> &'static Value {
     SAMPLES.get_or_init(|| serde_json::from_str(include_str!("samples.json")).unwrap_or_default())
 }
 
-/// Returns the members of the sample records that are made for this list, if there are any.
+/// Returns the members of the sample records of this list, if it has any.
 pub(crate) fn members_of(list: &str) -> Option<&'static Map<String, Value>> {
     samples()["lists"].get(list)?.as_object()
 }
@@ -170,7 +170,7 @@ pub(crate) struct SampleRecord<'a> {
     /// The previous time in the record, in seconds since 1970.
     time: u64,
     culture: &'static Value,
-    /// A given name and a family name, each as it is written and in the form for addresses.
+    /// A given name and a family name, each in its usual spelling and in the form for addresses.
     names: [&'static Value; 2],
 }
 
@@ -447,14 +447,14 @@ impl Rng {
     }
 }
 
-/// SplitMix64's finaliser: a one-to-one map of 64-bit numbers.
+/// Maps 64-bit numbers one-to-one with SplitMix64's finaliser.
 pub(crate) const fn scramble(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)
 }
 
-/// FNV-1a, for names.
+/// Returns the FNV-1a hash of a name.
 pub(crate) fn hash(name: &str) -> u64 {
     let mix = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     name.bytes().fold(0xcbf2_9ce4_8422_2325, mix)

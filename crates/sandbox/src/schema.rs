@@ -27,17 +27,17 @@ pub(crate) struct Schemas(pub(crate) Value);
 
 /// The direction of a value. Read-only properties are not sent in requests, and write-only ones not in responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     Request,
     Response,
 }
 
-impl Way {
-    /// Returns whether values in this direction lack such a property.
+impl Direction {
+    /// Returns whether values in this direction lack a property with this schema.
     fn lacks(self, schemas: &Schemas, schema: &Value) -> bool {
         let keyword = match self {
-            Way::Request => "readOnly",
-            Way::Response => "writeOnly",
+            Direction::Request => "readOnly",
+            Direction::Response => "writeOnly",
         };
         schemas.shape(schema).has(keyword, true)
     }
@@ -239,22 +239,22 @@ pub(crate) type Checked = Result<(), String>;
 impl Schemas {
     /// Compares a value with its schema. The mismatch has the form ` at "/pointer": expected ...`, for a message that
     /// begins with a name for the value.
-    pub(crate) fn check(&self, schema: &Value, value: &Value, way: Way) -> Checked {
-        let check = Check { schemas: self, way };
+    pub(crate) fn check(&self, schema: &Value, value: &Value, way: Direction) -> Checked {
+        let check = SchemaCheck { schemas: self, way };
         check.whole(schema, value, "", 0)
     }
 
-    pub(crate) fn accepts(&self, schema: &Value, value: &Value, way: Way) -> bool {
+    pub(crate) fn accepts(&self, schema: &Value, value: &Value, way: Direction) -> bool {
         self.check(schema, value, way).is_ok()
     }
 }
 
-struct Check<'a> {
+struct SchemaCheck<'a> {
     schemas: &'a Schemas,
-    way: Way,
+    way: Direction,
 }
 
-impl Check<'_> {
+impl SchemaCheck<'_> {
     /// Checks all requirements for the value at this place. `depth` counts the nested alternatives.
     fn whole(&self, schema: &Value, value: &Value, at: &str, depth: usize) -> Checked {
         let null = value.is_null() && is_nullable(schema);
@@ -330,7 +330,7 @@ impl Check<'_> {
     }
 
     /// Checks that an object has only documented properties. The properties of all parts and alternatives count
-    /// together, as authors mean it.
+    /// together, because authors expect that.
     fn closed(&self, shape: &Shape<'_>, members: &Map<String, Value>, at: &str) -> Checked {
         if !shape.is_closed() || shape.values("patternProperties").next().is_some() {
             return Ok(());
@@ -356,19 +356,19 @@ fn expect(fits: bool, at: &str, expected: impl FnOnce() -> String) -> Checked {
     }
 }
 
-/// The keywords of bounds, and their words in messages.
-type Bounds = [(&'static str, &'static str)];
-const NUMBER: &Bounds = &[
+/// The keywords of bounds, each with the words for messages.
+type BoundKeywords = [(&'static str, &'static str)];
+const NUMBER: &BoundKeywords = &[
     ("minimum", "at least"),
     ("exclusiveMinimum", "more than"),
     ("maximum", "at most"),
     ("exclusiveMaximum", "less than"),
 ];
-const LENGTH: &Bounds = &[("minLength", "at least"), ("maxLength", "at most")];
-const COUNT: &Bounds = &[("minItems", "at least"), ("maxItems", "at most")];
+const LENGTH: &BoundKeywords = &[("minLength", "at least"), ("maxLength", "at most")];
+const COUNT: &BoundKeywords = &[("minItems", "at least"), ("maxItems", "at most")];
 
 /// Returns what was expected instead of this number, or this number of something.
-fn beyond(part: &Value, number: f64, bounds: &Bounds, of: &str) -> Option<String> {
+fn beyond(part: &Value, number: f64, bounds: &BoundKeywords, of: &str) -> Option<String> {
     bounds.iter().find_map(|(key, words)| {
         let bound = part.get(*key)?.as_f64()?;
         let fits = match *words {

@@ -28,7 +28,7 @@ async fn serve(listener: TcpListener, service: Arc<Service>) {
     let mut connection = 0;
     loop {
         let Ok((socket, _)) = listener.accept().await else {
-            // Most likely no file descriptors are left. Others may release theirs.
+            // Most likely no file descriptors are left. Other connections may release some.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
@@ -44,7 +44,7 @@ async fn converse(mut socket: TcpStream, connection: u64, service: Arc<Service>)
         // The socket is dropped in either case.
         return end(&mut socket, how).await;
     }
-    // Without it, small responses wait for more bytes.
+    // Without this option, small responses wait for more bytes.
     socket.set_nodelay(true)?;
     // A fault takes over the connection with a handle of its own.
     let socket = socket.into_std()?;
@@ -55,7 +55,7 @@ async fn converse(mut socket: TcpStream, connection: u64, service: Arc<Service>)
         respond(request, connection, service, spare)
     });
     let conversation = http1::Builder::new().serve_connection(io, respond);
-    // It fails if the client goes away, which is allowed, or if a fault has taken over the connection.
+    // This fails if the client goes away, which is allowed, or if a fault took over the connection.
     let _ = conversation.await;
     Ok(())
 }

@@ -25,12 +25,12 @@ pub(crate) struct Service {
     pub(crate) credentials: Credentials,
     lists: Vec<ListRecords>,
     started: Instant,
-    state: Mutex<State>,
+    state: Mutex<ServiceState>,
     /// Present only with `options.faults`.
     pub(crate) faults: Option<Mutex<Faults>>,
 }
 
-struct State {
+struct ServiceState {
     limiter: Limiter,
     stats: Stats,
     /// The valid tokens, and the times at which they expire.
@@ -56,7 +56,7 @@ impl Service {
             faults: options.faults.then(Mutex::default),
             spec,
             started: Instant::now(),
-            state: Mutex::new(State {
+            state: Mutex::new(ServiceState {
                 limiter: Limiter::new(policy, limit, window, rounding),
                 stats: Stats::default(),
                 tokens: HashMap::new(),
@@ -131,7 +131,7 @@ impl Service {
         let template = at_path.first().map(|found| found.operation.path.as_str());
         let token =
             of_method(at_path, request).filter(|found| found.operation.id == TOKEN_OPERATION);
-        let State { limiter, stats, .. } = &mut *lock(&self.state);
+        let ServiceState { limiter, stats, .. } = &mut *lock(&self.state);
         let decision = limiter.decide(now());
         stats.requests += 1;
         stats.token_posts += u64::from(token.is_some());

@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_limit_is_read_where_it_is_stated() {
+    fn the_rate_limit_is_read_if_it_is_stated() {
         for (text, limit) in [
             ("40;w=1", Some((40, 1))),
             ("100; w=10", Some((100, 10))),

@@ -21,12 +21,12 @@ const MAX_CHANGED: u64 = 10_000_000;
 
 /// A list, which stores only its changes. Without changes, its size costs nothing.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct RecordsState {
     options: Options,
     rng: Rng,
     /// The numbers of the records in the order of the list, once that is not the initial order.
     numbers: Option<Vec<u64>>,
-    /// Numbers below it are in the initial list; the others were inserted later.
+    /// The number of initial records. Records with higher numbers were inserted later.
     original: u64,
     next: u64,
     /// The number of page requests so far.
@@ -58,7 +58,7 @@ pub(crate) struct PageSlice {
     pub(crate) read: u64,
 }
 
-impl State {
+impl RecordsState {
     /// # Errors
     ///
     /// If the list must drift, but is too large for it.
@@ -194,8 +194,8 @@ impl State {
     }
 
     fn tied(&self, places: Range<u64>, total: u64, rng: &mut Rng) -> Vec<u64> {
-        let start = places.start.saturating_sub(MARGIN);
-        let end = places.end.saturating_add(MARGIN).min(total);
+        let start = places.start.saturating_sub(TIE_MARGIN);
+        let end = places.end.saturating_add(TIE_MARGIN).min(total);
         let mut value = 0;
         let valued = self.cut(start..end).into_iter().map(|number| {
             // A record that was inserted between tied ones is tied with them.
@@ -213,7 +213,7 @@ impl State {
         page.take(count).map(|(_, number)| number).collect()
     }
 
-    /// Inserts, deletes and updates in mixed order, around `cursor`.
+    /// Inserts, deletes and updates records in mixed order, around `cursor`.
     fn drift(&mut self, drift: Drift, cursor: u64) {
         let operations = [
             (ChangeKind::Insert, drift.inserts),
@@ -341,8 +341,8 @@ fn greatest_divisor(one: u64, other: u64) -> u64 {
     }
 }
 
-/// More than the longest run of ties, so that ties which cross a page's edge are shuffled as a whole.
-const MARGIN: u64 = 32;
+/// A length above the longest run of ties, so that ties across the edge of a page are shuffled as a whole.
+const TIE_MARGIN: u64 = 32;
 
 /// Returns the value by which a record is sorted: seven records share the first, eight the second, and so on up to
 /// twelve.
@@ -395,18 +395,18 @@ impl Logged {
 mod tests {
     use super::*;
 
-    fn state(set: impl FnOnce(&mut Options), size: u64) -> State {
+    fn state(set: impl FnOnce(&mut Options), size: u64) -> RecordsState {
         let mut options = Options::default();
         set(&mut options);
-        State::new(&options, size, true).unwrap()
+        RecordsState::new(&options, size, true).unwrap()
     }
 
-    fn read(state: &mut State, offset: u64, limit: u64) -> Vec<u64> {
+    fn read(state: &mut RecordsState, offset: u64, limit: u64) -> Vec<u64> {
         let records = state.page(offset, limit).records.into_iter();
         records.map(|(number, _)| number).collect()
     }
 
-    fn logged(state: &State, operation: ChangeKind) -> Vec<u64> {
+    fn logged(state: &RecordsState, operation: ChangeKind) -> Vec<u64> {
         let entries = state.log.iter();
         let entries = entries.filter(|entry| entry.operation == operation);
         entries.map(|entry| entry.number).collect()
@@ -420,8 +420,8 @@ mod tests {
             order: ListOrder::Updated,
             ..Options::default()
         };
-        State::new(&options, 1 << 50, true).unwrap_err();
-        let mut list = State::new(&options, 300, true).unwrap();
+        RecordsState::new(&options, 1 << 50, true).unwrap_err();
+        let mut list = RecordsState::new(&options, 300, true).unwrap();
         let totals = [0; 4].map(|offset| {
             read(&mut list, offset, 10);
             list.total()
@@ -454,7 +454,7 @@ mod tests {
             let mut list = ordered(order, 300);
             let same = read(&mut list, 0, 300) == read(&mut list, 0, 300);
             let unsteady = matches!(order, ListOrder::Ties | ListOrder::Random);
-            assert_eq!(same, !unsteady, "{order}, a list that rests");
+            assert_eq!(same, !unsteady, "{order}, a list that does not change");
             let rest = list.cut(0..300);
             list.change(Change::Update(1)).unwrap();
             assert_eq!(list.cut(0..300) != rest, moved, "{order}");
@@ -495,7 +495,7 @@ mod tests {
         let mut huge = state(|_| (), 1 << 50);
         huge.change(Change::Shuffle).unwrap_err();
 
-        let mut without = State::new(&Options::default(), 300, false).unwrap();
+        let mut without = RecordsState::new(&Options::default(), 300, false).unwrap();
         without.change(Change::Update(9)).unwrap();
         assert!(without.log.is_empty(), "another record would be there");
     }

@@ -1,6 +1,6 @@
 //! Credentials and tokens: the responses to `createToken` and `checkVersion` (sections 2, 4 and 5).
 //!
-//! Credentials and tokens are random, so that nobody types a real secret.
+//! Credentials and tokens are random, so that nobody uses a real secret here.
 
 use crate::http::{Answer, failure, unauthorized};
 use crate::options::{Options, Tokens};

@@ -1,6 +1,6 @@
 //! Models and operations of the talent data service, generated from `spec/openapi.json`.
 //!
-//! Written by hand are only the shapes that the generated tables fill.
+//! Only the types that the generated tables fill are written by hand.
 
 #![forbid(unsafe_code)]
 
@@ -26,34 +26,34 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::str::FromStr;
 
-/// A record whose fields the document does not show: every field by its name on the wire.
+/// A record whose fields the API description does not show: each field by its name in the API.
 pub type Record = serde_json::Map<String, serde_json::Value>;
 
-/// The shape of a paginated list, from the spec.
+/// The description of a paginated list, from the API description.
 #[derive(Debug)]
 pub struct ListShape {
     /// The path after `/v1/`, with `_` for every separator.
     pub name: &'static str,
     /// The operation that reads a page.
     pub operation: &'static Operation,
-    /// The key of the record array; `None` where the document does not show it.
+    /// The key of the record array; `None` if the API description does not show it.
     pub record_key: Option<&'static str>,
     /// The largest `limit`, in records.
     pub max_limit: Option<u64>,
-    /// The documented fields of a record, in the spec's order.
+    /// The documented fields of a record, in the order of the API description.
     pub fields: &'static [Field],
 }
 
 /// A documented field of a record.
 #[derive(Debug)]
 pub struct Field {
-    /// Its name on the wire.
+    /// The name of the field in the API.
     pub name: &'static str,
-    /// The JSON type of its value.
+    /// The JSON type of the value.
     pub kind: FieldKind,
-    /// True if every record carries it.
+    /// True if every record has the field.
     pub required: bool,
-    /// The values that the document shows; empty where it restricts none. Others are legal.
+    /// The values that the API description shows; empty if it shows none. Other values are legal.
     pub known_values: &'static [&'static str],
 }
 
@@ -62,18 +62,18 @@ pub struct Field {
 pub enum FieldKind {
     /// A string.
     Text,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// Any number.
     Number,
     /// True or false.
     Boolean,
-    /// An array, an object, or what the document leaves open.
+    /// An array, an object, or a value of an undocumented type.
     Json,
 }
 
 impl ListName {
-    /// The name of the list: `contacts`, `ja_skills`.
+    /// Returns the name of the list, for example `ja_skills`.
     pub fn name(self) -> &'static str {
         self.shape().name
     }
@@ -112,13 +112,13 @@ impl FromStr for ListName {
     }
 }
 
-/// The letters and digits of a name, in which all its spellings agree.
+/// Returns the letters and digits of a name, which are equal in all its spellings.
 fn letters(name: &str) -> String {
     let kept = name.chars().filter(|letter| letter.is_alphanumeric());
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// The number of letters to change, insert or remove until both are the same (Levenshtein distance).
+/// Returns the number of letters to change, insert or remove until both are equal (Levenshtein distance).
 fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, letter) in one.bytes().enumerate() {
@@ -132,22 +132,22 @@ fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// A string that must not be seen: it prints as `[redacted]`.
+/// A string that must not be shown. It prints as `[redacted]`.
 ///
-/// Its own memory is overwritten when it is dropped. Copies are not: those of the caller, of request bodies
-/// and of TLS buffers may stay in memory.
+/// Its own memory is overwritten when it is dropped. Copies of the caller, in request bodies and in TLS buffers may
+/// stay in memory.
 ///
 /// Serialising it writes the value, because the token request has to carry the secret.
 #[derive(Clone)]
 pub struct Secret(SecretString);
 
 impl Secret {
-    /// Takes the value in.
+    /// Wraps a value.
     pub fn new(value: impl Into<String>) -> Self {
         Secret(SecretString::from(value.into()))
     }
 
-    /// The value itself, for the one place that sends it.
+    /// Returns the value itself, for code that must send it.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
@@ -162,7 +162,7 @@ impl std::fmt::Debug for Secret {
 impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {
         let (left, right) = (self.expose().as_bytes(), other.expose().as_bytes());
-        // Every byte is looked at, so that the time taken does not tell where two differ.
+        // Every byte is compared, so that the time does not reveal where two secrets differ.
         let differences = left.iter().zip(right).fold(0, |sum, (a, b)| sum | (a ^ b));
         left.len() == right.len() && differences == 0
     }

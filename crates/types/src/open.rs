@@ -1,4 +1,4 @@
-//! Enums that are open: a value that the document shows, or the text of any other.
+//! Open enums: a value that the API description shows, or the text of any other value.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -7,17 +7,17 @@ use std::convert::Infallible;
 use std::fmt::{Debug, Display, Formatter};
 use std::str::FromStr;
 
-/// The values of an enum that the document shows.
+/// An enum with the values that the API description shows.
 pub trait Known: Copy + Debug + PartialEq + 'static {
-    /// The name of the enum in the document.
+    /// The name of the enum in the API description.
     const NAME: &'static str;
-    /// Every known value, in the document's order.
+    /// All known values, in the order of the API description.
     const ALL: &'static [Self];
-    /// Their texts on the wire, in the same order.
+    /// The text of each value in the API, in the same order.
     const TEXTS: &'static [&'static str];
 }
 
-/// A value that the document shows, or one that it does not show, as received.
+/// A value that the API description shows, or any other value, as received.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Open<T> {
     /// A value that the document shows.
@@ -27,10 +27,10 @@ pub enum Open<T> {
 }
 
 impl<T: Known> Open<T> {
-    /// The texts of the values that the document shows.
+    /// The texts of the values that the API description shows.
     pub const KNOWN: &'static [&'static str] = T::TEXTS;
 
-    /// The value on the wire.
+    /// Returns the text of the value in the API.
     pub fn as_str(&self) -> &str {
         match self {
             Open::Known(known) => {

@@ -1,68 +1,68 @@
-//! What the generated table says of an operation: method, path, parameters and body.
+//! The generated description of an operation: method, path, parameters and body.
 
 use crate::FieldKind;
 
-/// One method of one path.
+/// An operation of the service: one method of one path.
 #[derive(Debug)]
 pub struct Operation {
     /// The spec's `operationId`.
     pub id: &'static str,
-    /// Its name, with `_` between words: the spec's `x-talentdata-name`, else the words of `operationId`.
+    /// The name, with `_` between words: the spec's `x-talentdata-name`, otherwise the words of `operationId`.
     pub name: &'static str,
-    /// Its name on the command line, with `-` between words.
+    /// The name on the command line, with `-` between words.
     pub command: &'static str,
     /// The HTTP method.
     pub method: Method,
     /// The path below the base URL, with the names of path parameters in braces.
     pub path: &'static str,
-    /// The group the document puts it in.
+    /// The group of the operation in the API description.
     pub group: &'static str,
-    /// A few words on what it does or lists.
+    /// A short summary.
     pub summary: &'static str,
     /// The description from the spec.
     pub description: &'static str,
-    /// True if it carries the bearer token.
+    /// The use of the bearer token.
     pub token: TokenUse,
-    /// True if sending it twice does no more than sending it once.
+    /// True if sending the request twice has the same effect as sending it once.
     pub idempotent: bool,
-    /// True if the spec marks it as deprecated.
+    /// True if the spec marks the operation as deprecated.
     pub deprecated: bool,
     /// True if a successful response has a JSON body.
     pub answers: bool,
-    /// The media type of that body.
+    /// The media type of the response body.
     pub accept: &'static str,
-    /// True if the clients have a call for it. Lists are read as lists, the client itself fetches tokens, and some
-    /// operations have a required parameter that cannot be sent.
+    /// True if the clients have a call for the operation. They have none for lists, which are read as lists, for
+    /// tokens, which the client itself fetches, and for operations with a required parameter that cannot be sent.
     pub callable: bool,
     /// The parameters in path, query and headers.
     pub parameters: &'static [Parameter],
-    /// The JSON body it takes.
+    /// The JSON body that the operation takes.
     pub body: Option<RequestBody>,
 }
 
 /// The HTTP methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Reads.
+    /// Reads a resource.
     Get,
     /// Reads the headers only.
     Head,
-    /// Asks what is possible.
+    /// Asks which methods are supported.
     Options,
-    /// Creates or replaces.
+    /// Creates or replaces a resource.
     Put,
-    /// Removes.
+    /// Removes a resource.
     Delete,
-    /// Does what the operation says.
+    /// Performs the operation.
     Post,
-    /// Changes a part.
+    /// Changes a part of a resource.
     Patch,
     /// Returns the request.
     Trace,
 }
 
 impl Method {
-    /// Its name on the wire.
+    /// Returns the name of the method in a request.
     pub fn as_str(self) -> &'static str {
         match self {
             Method::Get => "GET",
@@ -80,39 +80,39 @@ impl Method {
 /// A parameter of an operation, or a field of its body.
 #[derive(Debug)]
 pub struct Parameter {
-    /// Its name among those of the operation: that on the wire, unless another one has it.
+    /// The name, unique within the operation. It is the name in the API, unless another parameter has that name.
     pub name: &'static str,
-    /// Its name on the wire.
+    /// The name in the API.
     pub wire: &'static str,
-    /// Its name as an argument, with `_` between words.
+    /// The name as an argument, with `_` between words.
     pub argument: &'static str,
-    /// Its flag on the command line, without the dashes in front.
+    /// The flag on the command line, without the dashes.
     pub flag: &'static str,
     /// The place in which it is sent.
     pub location: Location,
-    /// True if the operation cannot be called without it.
+    /// True if the operation cannot be called without a value.
     pub required: bool,
-    /// True if it takes several values.
+    /// True if the parameter takes several values.
     pub repeated: bool,
     /// The encoded separator between several values in a query; `None` if each value is sent with the name.
     pub separator: Option<&'static str>,
-    /// On the command line, whether its values need no flag.
+    /// True if the values need no flag on the command line.
     pub positional: bool,
     /// True if a string of white space alone is refused before anything is sent.
     pub nonblank: bool,
     /// The JSON type of a value.
     pub kind: FieldKind,
-    /// The values that the document shows; empty where it restricts none. Others are legal.
+    /// The values that the API description shows; empty if it shows none. Other values are legal.
     pub known_values: &'static [&'static str],
     /// The description from the spec.
     pub description: &'static str,
 }
 
 impl Parameter {
-    /// A value that is given as text, such as on a command line.
+    /// Reads a value in the form of text, for example from a command line.
     ///
     /// # Errors
-    /// A sentence, where the text is no value of the parameter's type.
+    /// A message, if the text is not a value of the parameter's type.
     pub fn value_of_text(&self, text: &str) -> Result<serde_json::Value, String> {
         let (read, noun) = match self.kind {
             FieldKind::Text => (Some(text.into()), "a string"),
@@ -149,21 +149,22 @@ pub enum Location {
 /// The JSON body that an operation takes.
 #[derive(Debug)]
 pub struct RequestBody {
-    /// Its media type.
+    /// The media type.
     pub media_type: &'static str,
-    /// True if the operation cannot be called without it.
+    /// True if the operation cannot be called without a body.
     pub required: bool,
-    /// Its documented fields, in the spec's order; empty where it is no object, or none are documented.
+    /// The documented fields, in the order of the API description; empty if the body is not an object, or no field is
+    /// documented.
     pub fields: &'static [Parameter],
 }
 
 /// The use of the bearer token by an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenUse {
-    /// It needs none and is sent without.
+    /// The operation needs no token, and is sent without one.
     Never,
-    /// It is refused without one.
+    /// The operation is refused without a token.
     Always,
-    /// The document leaves it open: sent when there are credentials.
+    /// The API description leaves the use open. A token is sent if there are credentials.
     WhenThereIsOne,
 }

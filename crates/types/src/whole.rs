@@ -28,8 +28,8 @@ pub fn decimal(text: &str) -> Option<(bool, String, i64)> {
     }
 }
 
-/// The whole number that a raw number is. JSON Schema counts `1.0` and `1e2` as integers, and services whose language has
-/// one type of number (JavaScript, Lua, PHP after a division) write them.
+/// Returns the integer value of a raw number, if it is one. JSON Schema counts `1.0` and `1e2` as integers, and
+/// services whose language has one type of number (JavaScript, Lua, PHP after a division) write them.
 pub fn whole(number: &str) -> Option<i128> {
     if let Ok(plain) = number.parse::<i64>() {
         return (!number.starts_with('+')).then(|| plain.into());
@@ -44,20 +44,20 @@ pub fn whole(number: &str) -> Option<i128> {
     Some(if is_negative { -value } else { value })
 }
 
-/// Reads an integer, or what integers are in.
+/// Reads an integer, or a container of integers.
 pub(crate) fn read<'de, D: Deserializer<'de>, T: Whole>(from: D) -> Result<T, D::Error> {
     T::Read::deserialize(from).map(T::of)
 }
 
-/// A type of integers, or one that holds some.
+/// An integer type, or a container of integers.
 pub(crate) trait Whole: Sized {
-    /// The type that is read for it.
+    /// The type that is read.
     type Read: for<'de> Deserialize<'de>;
-    /// Takes the value out of what was read.
+    /// Converts the value that was read.
     fn of(read: Self::Read) -> Self;
 }
 
-/// An integer that was read, however it was written.
+/// An integer that was read from any notation.
 pub(crate) struct Integer<T>(T);
 
 impl<'de, T: TryFrom<i128>> Deserialize<'de> for Integer<T> {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_read_however_they_are_written() {
+    fn integers_are_read_in_every_notation() {
         for (written, one) in [
             ("1", 1),
             ("1.0", 1),

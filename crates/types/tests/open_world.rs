@@ -1,4 +1,4 @@
-//! What the document does not show survives a trip through the generated types.
+//! Fields and values that the API description does not show are kept by the generated types.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -19,14 +19,14 @@ const RUST: &str = "\
 
 /// Keywords of C and C++, and lower-case macros of their standard headers.
 const CPP: &str = "\
-    alignas alignof and and_eq asm assert auto bitand bitor bool break case catch char char16_t \
+    alignas alignof alloca and and_eq asm assert auto bitand bitor bool break case catch char char16_t \
     char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval \
     constexpr constinit continue decltype default delete do double dynamic_cast else enum errno \
     explicit export extern false float for friend goto if inline int linux long mutable \
-    namespace new noexcept not not_eq nullptr operator or or_eq private protected public \
-    register reinterpret_cast requires restrict return short signed sizeof static static_assert \
+    namespace new noexcept not not_eq nullptr offsetof operator or or_eq private protected public \
+    register reinterpret_cast requires restrict return setjmp short signed sizeof static static_assert \
     static_cast stderr stdin stdout struct switch template this thread_local throw true try \
-    typedef typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile \
+    typedef typeid typename typeof typeof_unqual union unix unsigned using va_arg va_copy va_end va_start virtual void volatile \
     wchar_t while xor xor_eq";
 
 /// Keywords of Python.
@@ -85,8 +85,12 @@ pub(crate) static ARGUMENT: Reserved = LazyLock::new(|| {
         "service.hpp.j2",
         "_operations.py.j2",
     ];
-    let said = files.map(|name| said(&template(name, "for op in operations")));
-    set([RUST, CPP, PYTHON, VARIABLES, &said.concat()])
+    let files = files.map(|name| template(name, "for op in operations"));
+    let texts = files.concat() + &headers();
+    let said = files.map(|text| said(&text)).concat();
+    let is_type = |word: &&str| word.ends_with("_t") || word.starts_with("talentdata_");
+    let types = words(&texts).filter(is_type);
+    set(types.chain([RUST, CPP, PYTHON, VARIABLES, &said]))
 });
 /// The variants of lists, and of values of open enums.
 pub(crate) static LIST_VARIANT: Reserved = LazyLock::new(|| set(["Self"]));
@@ -139,7 +143,9 @@ pub(super) static CPP_TYPE: Reserved = LazyLock::new(|| {
     let exceptions = parts(&headers, "#define TALENTDATA_EXCEPTIONS ", "\n");
     let errors = ErrorKind::ALL.map(|kind| kind.name().to_snake_case() + "_error");
     let exceptions = exceptions.replace("with", " with");
-    set([CPP, "talentdata", &declared, &exceptions, &errors.join(" ")])
+    let used = headers + &template("service.hpp.j2", "");
+    let namespaces = used.split("::").filter_map(|text| words(text).last());
+    set(namespaces.chain([CPP, &declared, &exceptions, &errors.join(" ")]))
 });
 /// All names in the headers of C, except those generated from a spec.
 pub(crate) static C_NAME: Reserved = LazyLock::new(|| {

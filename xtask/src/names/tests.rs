@@ -22,7 +22,7 @@ fn names_of_hand_written_code_are_reserved() {
         ),
         (
             &ARGUMENT,
-            "class self body parameters_text to_json talentdata_options_new",
+            "class self body parameters_text to_json talentdata_options_new talentdata_text size_t",
         ),
         (&COMMAND, "export help sandbox completions"),
         (&FLAG, "body help sandbox verbose"),
@@ -32,7 +32,7 @@ fn names_of_hand_written_code_are_reserved() {
         ),
         (
             &CPP_TYPE,
-            "record list_of reader options config_error raw_json client",
+            "record list_of reader options config_error raw_json client std talentdata",
         ),
     ];
     for (reserved, names) in rows {

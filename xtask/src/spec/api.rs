@@ -10,6 +10,10 @@ pub(crate) const TOKEN: &str = "createToken";
 /// The parameters by which lists are paged.
 pub(crate) const PAGING: [&str; 2] = ["limit", "offset"];
 
+/// The headers that the client, or its HTTP library, sends on its own.
+const OF_CLIENT: &str = "accept accept-encoding authorization connection content-length content-type expect host \
+                         keep-alive te trailer transfer-encoding upgrade user-agent";
+
 /// The whole interface.
 #[derive(Debug, Default)]
 pub(crate) struct Api {
@@ -247,16 +251,21 @@ impl ApiOperation {
 }
 
 impl ApiParameter {
-    /// Returns whether OpenAPI leaves it to the client: a header that other parts of the document describe.
+    /// Returns whether it is a header that the client sends on its own.
     pub(crate) fn is_of_client(&self) -> bool {
-        let kept = ["accept", "content-type", "authorization"];
-        self.location == "header" && kept.contains(&self.name.to_lowercase().as_str())
+        let mut kept = OF_CLIENT.split(' ');
+        self.location == "header" && kept.any(|one| self.name.eq_ignore_ascii_case(one))
+    }
+
+    /// Returns whether calls send parameters at its location.
+    pub(crate) fn has_place(&self) -> bool {
+        ["path", "query", "header"].contains(&self.location.as_str())
     }
 
     /// Returns whether a call can send it: strings, numbers and booleans, and arrays of them.
     pub(crate) fn is_taken(&self) -> bool {
-        let sent = ["path", "query", "header"].contains(&self.location.as_str());
-        sent && !self.is_of_client()
+        self.has_place()
+            && !self.is_of_client()
             && self.obstacle.is_none()
             && match self.kind.present() {
                 Type::Array(held) => held.present().is_scalar(),

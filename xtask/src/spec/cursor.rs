@@ -34,7 +34,8 @@ pub(crate) const LIST: &str = " list";
 const MAX_ROUNDS: u32 = 50;
 
 /// The advice for a file that refers to other files.
-const BUNDLE: &str = "bundle the files first: npx @redocly/cli bundle FILE --output bundled.yaml";
+pub(super) const BUNDLE: &str =
+    "bundle the files first: npx @redocly/cli bundle FILE --output bundled.yaml";
 
 /// A document, the places that were read, and the findings.
 #[derive(Default)]
@@ -128,17 +129,18 @@ impl Document {
     }
 
     /// Gives a number to each item whose name another item has, and resets the document, so that it is read again with
-    /// these numbers. Returns whether it must be read again. For an operation, only its first clash gets a number,
-    /// because the names of its parts follow from its own name.
+    /// these numbers. Returns whether it must be read again. Of an operation or a schema and its parts,
+    /// only the first clash gets a number, because the names of parts follow from that of the whole.
     pub(crate) fn number(&self, clashes: Vec<Clash>) -> bool {
         let mut numbers = self.numbers.borrow_mut();
         let mut done = BTreeSet::new();
         self.rounds.set(self.rounds.get() + 1);
         let has_next_round = !clashes.is_empty() && self.rounds.get() < MAX_ROUNDS;
         for clash in clashes {
-            let is_part = |whole: &String| clash.own.starts_with(&format!("{whole} "));
+            let rest = |whole: &String| clash.own.strip_prefix(whole.as_str());
+            let is_part = |whole| rest(whole).is_some_and(|rest| rest.starts_with([' ', '/']));
             if has_next_round && done.iter().any(is_part) {
-                // The name of a part may be unique after the operation got a number.
+                // The name of a part may be unique after the operation or the schema got a number.
                 continue;
             }
             if !has_next_round {
@@ -342,7 +344,7 @@ impl<'a> Cursor<'a> {
     /// exist, this is recorded, and the result is `None`.
     pub(crate) fn target(&self) -> Option<Cursor<'a>> {
         let reference = self.text("$ref")?;
-        if !reference.starts_with('#') {
+        if !reference.starts_with('#') && !reference.is_empty() {
             self.document.refuse_other_files(&self.at, reference);
             return None;
         }

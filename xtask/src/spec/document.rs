@@ -1,13 +1,17 @@
 //! Reads the text of a spec, JSON or YAML, and refuses documents that are not OpenAPI 3.
 
-use saphyr::{Scalar, Yaml, YamlLoader};
+use super::cursor::BUNDLE;
+use saphyr::{Scalar, ScalarStyle, Tag, Yaml, YamlLoader};
 use saphyr_parser::{BufferedInput, Parser};
-use serde_json::{Map, Value};
+use serde_json::{Deserializer, Map, Value};
+use std::collections::BTreeSet;
 
 /// Limits the size of a file. The largest public descriptions have about a third of it.
 const MAX_BYTES: usize = 32 << 20;
 /// Limits the nesting of values, like `serde_json` does for JSON.
 const MAX_DEPTH: usize = 127;
+/// The versions of OpenAPI. What 3.2 adds to 3.1 is not generated, and reported.
+const SUPPORTED: [&str; 3] = ["3.0", "3.1", "3.2"];
 /// The key with which a YAML mapping merges others.
 const MERGE: &str = "<<";
 
@@ -21,10 +25,13 @@ pub(crate) fn read(text: &str) -> Result<Value, String> {
     }
     let text = text.trim_start_matches('\u{feff}');
     let document = match serde_json::from_str(text) {
-        Ok(document) => document,
+        Ok(document) => match repeated_key(text) {
+            Some(key) => return Err(twice(&key)),
+            None => document,
+        },
         Err(error) if error.to_string().starts_with("recursion limit") => return Err(too_deep()),
         Err(error) if text.trim_start().starts_with('{') => {
-            return Err(format!("not valid JSON: {error}"));
+            return Err(format!("not valid JSON: {error}; correct it"));
         }
         Err(_) => yaml(text)?,
     };
@@ -37,6 +44,37 @@ fn too_deep() -> String {
         "values are nested more than {MAX_DEPTH} levels deep; give inner schemas names under \
          /components/schemas, and refer to them"
     )
+}
+
+fn twice(key: &str) -> String {
+    format!(
+        "the key {key:?} is there twice in one object; give it once, or the first value is lost"
+    )
+}
+
+/// Returns a key that an object in a text of valid JSON has twice.
+fn repeated_key(text: &str) -> Option<String> {
+    let mut objects: Vec<BTreeSet<String>> = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', '{', '}']) {
+        rest = &rest[at..];
+        let mut strings = Deserializer::from_str(rest).into_iter::<String>();
+        if let Some(Ok(string)) = strings.next() {
+            rest = &rest[strings.byte_offset()..];
+            let is_key = rest.trim_start().starts_with(':');
+            if is_key && !objects.last_mut()?.insert(string.clone()) {
+                return Some(string);
+            }
+            continue;
+        }
+        if rest.starts_with('{') {
+            objects.push(BTreeSet::new());
+        } else {
+            objects.pop();
+        }
+        rest = &rest[1..];
+    }
+    None
 }
 
 /// Reads YAML. Scalars are kept as written until it is known whether they are keys: `1.10` is one, and so are `NO` and
@@ -63,6 +101,9 @@ fn value(node: &Yaml, depth: usize) -> Result<Value, String> {
     let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
     let value = |node| value(node, depth);
     Ok(match node {
+        Yaml::Representation(_, _, Some(tag)) if includes(tag) => {
+            return Err(format!("!{} refers to another file; {BUNDLE}", tag.suffix));
+        }
         Yaml::Representation(text, style, tag) => {
             let read = Scalar::parse_from_cow_and_metadata(text.clone(), *style, tag.as_ref());
             scalar(&read.unwrap_or_else(|| Scalar::String(text.clone())))
@@ -72,14 +113,21 @@ fn value(node: &Yaml, depth: usize) -> Result<Value, String> {
         Yaml::Mapping(pairs) => {
             let (mut own, mut merged) = (Map::new(), Vec::new());
             for (key, child) in pairs {
-                let key = match key {
-                    Yaml::Representation(text, ..) => text.to_string(),
-                    other => text(&value(other)?),
+                let (key, is_plain) = match key {
+                    Yaml::Representation(text, style, _) => {
+                        (text.to_string(), *style == ScalarStyle::Plain)
+                    }
+                    other => (text(&value(other)?), false),
                 };
-                match (key.as_str(), value(child)?) {
-                    (MERGE, Value::Array(several)) => merged.extend(several),
-                    (MERGE, one @ Value::Object(_)) => merged.push(one),
-                    (_, child) => drop(own.insert(key, child)),
+                match value(child)? {
+                    Value::Array(several) if is_plain && key == MERGE => merged.extend(several),
+                    one @ Value::Object(_) if is_plain && key == MERGE => merged.push(one),
+                    child => {
+                        // The parser only compares keys that are written in the same way.
+                        if own.insert(key.clone(), child).is_some() {
+                            return Err(twice(&key));
+                        }
+                    }
                 }
             }
             // A mapping's own members take precedence over merged ones, and earlier merged ones over later ones.
@@ -93,6 +141,11 @@ fn value(node: &Yaml, depth: usize) -> Result<Value, String> {
             return Err("YAML that has no counterpart in JSON; write the value out".into());
         }
     })
+}
+
+/// Returns whether a tag has the content of another file, as tools that join files read it.
+fn includes(tag: &Tag) -> bool {
+    tag.suffix.eq_ignore_ascii_case("include")
 }
 
 fn scalar(read: &Scalar) -> Value {
@@ -117,9 +170,10 @@ fn check_version(document: &Value) -> Result<(), String> {
         (Some(version), _) => Err(format!(
             "this is Swagger {version}; convert it to OpenAPI 3, for example with swagger2openapi"
         )),
-        (_, Some(one)) if one.starts_with("3.0") || one.starts_with("3.1") => Ok(()),
+        (_, Some(one)) if SUPPORTED.iter().any(|known| one.starts_with(known)) => Ok(()),
         (_, Some(version)) => Err(format!(
-            "OpenAPI {version} is not supported; give OpenAPI 3.0 or 3.1"
+            "OpenAPI {version} is not supported; give OpenAPI {}",
+            SUPPORTED.join(" or ")
         )),
         _ => Err("no field `openapi`: this is not an OpenAPI document".to_owned()),
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 const EXTENSION: &str = "x-talentdata-";
 const SCHEMAS: &str = "/components/schemas";
 /// The schema with which lists are read.
-const PAGINATION: &str = "Pagination";
+const PAGINATION_SCHEMA: &str = "Pagination";
 
 /// Adds these parts to a spec, and returns what was kept and what is gone.
 pub(crate) fn keep(before: &Value, spec: &mut Value) -> Vec<String> {
@@ -16,7 +16,7 @@ pub(crate) fn keep(before: &Value, spec: &mut Value) -> Vec<String> {
     let token = operations(before).find(|(_, one)| one["operationId"] == TOKEN);
     let is_there = operations(spec).any(|(_, one)| one["operationId"] == TOKEN);
     if let (Some(([path, method], token)), false) = (token, is_there) {
-        let pagination = pointer(&["components", "schemas", PAGINATION]);
+        let pagination = pointer(&["components", "schemas", PAGINATION_SCHEMA]);
         insert(spec, &pointer(&["paths", path, method]), token);
         let schema = Value::from(format!("#{pagination}"));
         take(
@@ -26,7 +26,7 @@ pub(crate) fn keep(before: &Value, spec: &mut Value) -> Vec<String> {
             &mut said,
         );
         said.push(format!(
-            "{TOKEN} and {PAGINATION}, by which the client gets tokens and reads lists"
+            "{TOKEN} and {PAGINATION_SCHEMA}, by which the client gets tokens and reads lists"
         ));
     }
     for ([path, method], one) in operations(before) {

@@ -25,7 +25,7 @@ pub(super) fn read(types: &mut Types) {
         let item = item.followed();
         for body in item.children() {
             let method = body.key();
-            if METHODS.split(' ').any(|one| one == method) {
+            if METHODS.split(' ').any(|one| one == method) && body.value.is_object() {
                 body.mark();
                 let operation = operation(types, &path, &method, &body, &item);
                 types.api.operations.push(operation);
@@ -54,7 +54,7 @@ fn responses<'a>(body: &Cursor<'a>) -> (Vec<Cursor<'a>>, Vec<Cursor<'a>>) {
 
 /// The content of a request or a response: nothing, JSON of a media type with its schema, or something else, described
 /// in words.
-enum Content<'a> {
+enum BodyContent<'a> {
     Nothing,
     Json(String, Option<Cursor<'a>>),
     Other(String),
@@ -62,11 +62,11 @@ enum Content<'a> {
 
 /// Returns the content of a request body, a response or a parameter. A string of any media type is not certain to be
 /// JSON.
-fn content<'a>(holder: &Cursor<'a>) -> Content<'a> {
+fn content<'a>(holder: &Cursor<'a>) -> BodyContent<'a> {
     let written = holder.peek("content");
     let all = written.map_or(Vec::new(), |content| content.children());
     if all.is_empty() {
-        return Content::Nothing;
+        return BodyContent::Nothing;
     }
     let is_json = |one: &&Cursor| {
         let kind = one.key().to_ascii_lowercase();
@@ -80,22 +80,22 @@ fn content<'a>(holder: &Cursor<'a>) -> Content<'a> {
     };
     let found = all.iter().filter(is_json);
     match found.min_by_key(|one| one.key() != "application/json") {
-        Some(one) => Content::Json(one.key().replace("*/*", JSON), one.peek("schema")),
-        None => Content::Other(joined(all.iter().map(Cursor::key))),
+        Some(one) => BodyContent::Json(one.key().replace("*/*", JSON), one.peek("schema")),
+        None => BodyContent::Other(joined(all.iter().map(Cursor::key))),
     }
 }
 
 /// Returns the schema of JSON content.
 fn json<'a>(holder: &Cursor<'a>) -> Option<Cursor<'a>> {
     match content(holder) {
-        Content::Json(_, schema) => schema,
+        BodyContent::Json(_, schema) => schema,
         _ => None,
     }
 }
 
 /// The content of an operation's successful responses.
 #[derive(Default)]
-struct Answer {
+struct ResponseContent {
     /// The types of those that are JSON, with their media types.
     kinds: Vec<(String, Type)>,
     /// True if one is empty.
@@ -104,15 +104,15 @@ struct Answer {
     other: Option<String>,
 }
 
-fn answer<'a>(types: &mut Types<'a>, successes: &[Cursor<'a>], name: &str) -> Answer {
-    let mut out = Answer::default();
+fn answer<'a>(types: &mut Types<'a>, successes: &[Cursor<'a>], name: &str) -> ResponseContent {
+    let mut out = ResponseContent::default();
     for success in successes {
         let success = success.clone().followed();
         success.mark();
         match content(&success) {
-            Content::Nothing => out.empty = true,
-            Content::Other(what) => out.other = Some(what),
-            Content::Json(media, schema) => {
+            BodyContent::Nothing => out.empty = true,
+            BodyContent::Other(what) => out.other = Some(what),
+            BodyContent::Json(media, schema) => {
                 let kind = schema.map_or(Type::Json, |one| types.kind(one, name));
                 out.kinds.push((media, kind));
             }
@@ -145,11 +145,13 @@ fn operation<'a>(
     let id = document.numbered(&at, &id);
     let named = |suffix: &str| names::camel(&format!("{id}{suffix}"));
     let (successes, others) = responses(body);
+    let redirects = others.iter().any(|one| one.key().starts_with('3'));
+    let redirects = successes.is_empty() && redirects;
     let record = format!("{}_record", names::list(path));
     types.record = Some(names::camel(&record));
     // A response to HEAD has no body.
     let answer = match method {
-        "head" => Answer::default(),
+        "head" => ResponseContent::default(),
         _ => answer(types, &successes, &named("Response")),
     };
     types.record = None;
@@ -160,9 +162,9 @@ fn operation<'a>(
     let varies = differs || answer.empty && response.is_some();
     let written = body.get("requestBody").map(Cursor::followed);
     let required = written.as_ref().is_some_and(|one| one.flag("required"));
-    let sent = written.as_ref().map_or(Content::Nothing, content);
+    let sent = written.as_ref().map_or(BodyContent::Nothing, content);
     let (request, other_body) = match sent {
-        Content::Json(media_type, schema) => {
+        BodyContent::Json(media_type, schema) => {
             let kind = schema.map_or(Type::Json, |one| types.kind(one, &named("Request")));
             let body = Body {
                 media_type,
@@ -171,11 +173,11 @@ fn operation<'a>(
             };
             (Some(body), None)
         }
-        Content::Other(what) => (
+        BodyContent::Other(what) => (
             None,
             Some(format!("its request body is not JSON, but {what}")),
         ),
-        Content::Nothing => (None, None),
+        BodyContent::Nothing => (None, None),
     };
     // No code reads the others, but a model is generated if it has a name.
     let others = others.iter().filter_map(json);
@@ -192,15 +194,24 @@ fn operation<'a>(
     for header in headers.iter().flat_map(Cursor::children) {
         header.target();
     }
-    // Parameters of the method replace those of the path.
     let mut parameters: Vec<ApiParameter> = Vec::new();
-    let written = [body, item].map(|one| one.get("parameters"));
-    for one in written.iter().flatten().flat_map(Cursor::items) {
-        let one = one.followed();
-        let is = |key: &str, text: &String| one.value[key] == **text;
-        let is_known = |other: &ApiParameter| is("name", &other.name) && is("in", &other.location);
-        if !parameters.iter().any(is_known) {
-            parameters.extend(parameter(types, &one, &id, &at));
+    for written in [body, item].iter().filter_map(|one| one.get("parameters")) {
+        // Parameters of the method replace those of the path.
+        let first = parameters.len();
+        for one in written.items().into_iter().map(Cursor::followed) {
+            let is = |key: &str, text: &str| one.value[key] == *text;
+            let is_it = |other: &ApiParameter| is("name", &other.name) && is("in", &other.location);
+            let known = parameters.iter().position(is_it);
+            if known.is_none() {
+                parameters.extend(parameter(types, &one, &id, &at));
+            } else {
+                one.mark_all();
+            }
+            if let Some(other) = known.filter(|index| *index >= first) {
+                let (name, fix) = (&parameters[other].name, "give each one once");
+                let cause = format!("{name} is there twice; the first one is taken");
+                document.note(PARAMETER, &one.at, &cause, fix);
+            }
         }
     }
     let own = format!("{at}{NAME}");
@@ -239,7 +250,9 @@ fn operation<'a>(
     let unread = answer.other;
     let unread = unread.map(|what| format!("its response is {what}, which no language reads"));
     let needed = other_body.clone().filter(|_| required);
-    let obstacle = obstacle(&operation).or(elsewhere);
+    let redirects =
+        redirects.then(|| "it answers with a redirect, which is not followed".to_owned());
+    let obstacle = obstacle(&operation).or(elsewhere).or(redirects);
     operation.obstacle = obstacle.or(needed).or(unread);
     let reasons = match lists::list(&types.api, document, &operation) {
         Ok(list) => {
@@ -389,6 +402,9 @@ fn obstacle(operation: &ApiOperation) -> Option<String> {
         let text = format!("{{{name}}} is not both in its path and one of its path parameters");
         return Some(text);
     }
+    if operation.path.contains(['?', '#']) {
+        return Some("its path has a query or a fragment".to_owned());
+    }
     let mut missing = parameters.filter(|one| one.required && !one.is_taken());
     let missing = missing.find(|one| !one.is_of_client())?;
     let ApiParameter { name, location, .. } = missing;
@@ -402,7 +418,8 @@ fn obstacle(operation: &ApiOperation) -> Option<String> {
 fn unsent(one: &ApiParameter) -> String {
     match &one.obstacle {
         Some(obstacle) => obstacle.clone(),
-        None if one.location == "cookie" => "cookies are not sent".to_owned(),
+        None if one.is_of_client() => "the client sends its own".to_owned(),
+        None if !one.has_place() => format!("parameters in {} are not sent", one.location),
         None => format!("its type ({}) is not sent there", one.kind),
     }
 }
@@ -411,7 +428,7 @@ fn unsent(one: &ApiParameter) -> String {
 fn note(document: &Document, operation: &ApiOperation, no_list: Vec<String>, body: Option<String>) {
     let (id, at) = (&operation.id, operation.place());
     let parameters = operation.parameters.iter();
-    let unsent = parameters.filter(|one| !one.is_taken() && !one.is_of_client());
+    let unsent = parameters.filter(|one| !one.is_taken());
     let fix = "call it with another client of HTTP";
     let with = match operation.parameters.len() {
         0 => String::new(),
@@ -438,7 +455,12 @@ fn note(document: &Document, operation: &ApiOperation, no_list: Vec<String>, bod
     for one in unsent {
         let (name, location) = (&one.name, &one.location);
         let cause = format!("{name} ({location}): {}", self::unsent(one));
-        document.note(PARAMETER, &one.place, &cause, fix);
+        if one.is_of_client() {
+            let fix = "leave it out of the description";
+            document.note_cause(PARAMETER, [&one.place, &one.place], &cause, fix);
+        } else {
+            document.note(PARAMETER, &one.place, &cause, fix);
+        }
     }
 }
 

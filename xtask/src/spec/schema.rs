@@ -62,6 +62,9 @@ pub(super) fn schema<'a>(parts: &[Cursor<'a>]) -> ResolvedSchema<'a> {
     for part in parts {
         out.add(part, &mut Vec::new());
     }
+    if let (true, [only]) = (out.at.is_empty(), parts) {
+        out.at = only.at.clone();
+    }
     out.description = out.description.or(out.own.clone());
     out
 }

@@ -175,8 +175,9 @@ impl<'a> Types<'a> {
             fields.push(ApiField {
                 name: self.document.numbered(at, wire),
                 place: at.to_owned(),
-                read_only: of.read_only,
-                write_only: of.write_only,
+                // Both flags at once contradict each other.
+                read_only: of.read_only && !of.write_only,
+                write_only: of.write_only && !of.read_only,
                 keys: keys.and_then(|kind| kind.named().map(str::to_owned)),
                 wire: wire.clone(),
                 description: or_not_described(of.description),

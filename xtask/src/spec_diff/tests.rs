@@ -22,7 +22,7 @@ talentdata_error *of_check(const talentdata_client *client, talentdata_record **
 talentdata_text list(void) { return TALENTDATA_LIST_POOLS; }
 ";
 
-fn levels(change: &Change) -> String {
+fn levels(change: &SpecChange) -> String {
     let level = |surface| change.levels.get(surface).copied();
     let letter = |surface| level(surface).map_or("-", |level| &level.title()[..1]);
     Surface::ALL.iter().map(letter).collect()
@@ -44,7 +44,7 @@ fn every_change_is_reported_with_its_level_for_each_surface() {
             .iter()
             .map(|change| (change.text.clone(), levels(change)))
             .collect();
-        let version = next_version("0.1.0", changes.iter().map(Change::level).max());
+        let version = next_version("0.1.0", changes.iter().map(SpecChange::level).max());
         if said != row.says || version != row.version {
             let said = serde_json::to_string(&said).unwrap();
             let (set, remove) = (&value["set"], &value["remove"]);
@@ -94,7 +94,7 @@ fn versions_are_counted_from_the_last_release_by_the_gravest_change() {
 
 #[test]
 fn changes_are_printed_for_people_and_for_programs() {
-    let change = |text: &str, levels| Change::new(text.to_owned(), levels);
+    let change = |text: &str, levels| SpecChange::new(text.to_owned(), levels);
     let changes = [
         change(
             "field A.b is gone",

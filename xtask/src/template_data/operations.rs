@@ -13,7 +13,7 @@ use heck::ToUpperCamelCase;
 use minijinja::{Value, context};
 use std::collections::BTreeSet;
 
-const LEAVE_LIST: &str = "leave its operation out";
+const LEAVE_LIST: &str = "leave one of the two out";
 const RENAME_PARAMETER: &str = "it is sent under its own name all the same";
 
 impl View<'_> {
@@ -94,8 +94,8 @@ impl View<'_> {
         }
     }
 
-    /// Returns the data of the list that an operation is. `of` is the data of the operation.
-    pub(super) fn list(&self, operation: &ApiOperation, list: &ApiList, of: &Value) -> Value {
+    /// Returns the data of the list that an operation is.
+    pub(super) fn list(&self, operation: &ApiOperation, list: &ApiList) -> Value {
         let (api, path, name) = (self.api, &operation.path, &list.name);
         let key = format!("list {name}");
         let mut own = self.item(&key, path, &operation.place(), LEAVE_LIST);
@@ -140,7 +140,6 @@ impl View<'_> {
             name, variant, record, cpp, python, max, rust_with, c, key => list.key, model => list.model,
             rust => rust_name, class => names::camel(name),
             cpp_record => class.map_or("record".to_owned(), |one| names::snake(&one.name)),
-            ..of.clone()
         }
     }
 

@@ -172,8 +172,8 @@ void talentdata_config_free(talentdata_config *config);
 TALENTDATA_NODISCARD talentdata_options *talentdata_options_new(const talentdata_options *from);
 
 /**
- * Sets an option of a scan, an export, a sync, a schema or a mirror by its name. docs/options.md has a table of all options
- * with their values and the functions that take them. A function fails if it does not take an option that is set.
+ * Sets an option of a scan, an export, a sync, a schema or a mirror by its name. Names and values are those of the
+ * arguments of Python and of the flags of the command line. A function fails if it does not take an option that is set.
  *
  * @param options the options to change
  * @param name the name of the option, such as page_size

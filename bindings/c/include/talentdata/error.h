@@ -9,7 +9,7 @@
  * The kind of an error.
  *
  * The numbers are part of the interface: the C header, Python's classes and the exit codes of the
- * command line are made from them. They never change; new kinds are added at the end.
+ * command line are generated from them. They never change; new kinds are added at the end.
  */
 typedef enum {
   /**
@@ -37,7 +37,8 @@ typedef enum {
    */
   TALENTDATA_ERROR_KIND_TIMEOUT = 6,
   /**
-   * The service answered with a redirect that is not followed: it leads elsewhere, or is not of a GET request.
+   * The service answered with a redirect that is not followed: it leads to another origin, or does not answer a GET
+   * request.
    */
   TALENTDATA_ERROR_KIND_REDIRECT = 7,
   /**
@@ -101,7 +102,7 @@ typedef enum {
    */
   TALENTDATA_ERROR_KIND_IO = 22,
   /**
-   * The caller stopped it.
+   * The caller stopped the operation.
    */
   TALENTDATA_ERROR_KIND_CANCELLED = 23,
   /**
@@ -125,7 +126,7 @@ typedef enum {
    */
   TALENTDATA_ERROR_KIND_BUSY = 28,
   /**
-   * A path leads to no file that can be used: nothing is there, it is something else, or access is denied.
+   * A path does not lead to a usable file: nothing is there, it is not a file of this kind, or access is denied.
    */
   TALENTDATA_ERROR_KIND_PATH = 29,
 } talentdata_error_kind;

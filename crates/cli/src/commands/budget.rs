@@ -120,28 +120,30 @@ fn budget_line(state: &BudgetState, is_json: bool) -> Result<String, Ending> {
 /// Returns the state as a summary and a table of at most `most` members.
 fn budget_text(state: &BudgetState, most: usize) -> String {
     let company = state.company.escape_debug();
-    let (Some(rate), Some(mode)) = (state.requests_per_second, &state.mode) else {
+    let Some(rate) = state.requests_per_second else {
         return format!("Nobody has used the budget of {company} within the last minute.\n");
     };
     let pause = if state.seconds_paused > 0.0 {
-        format!(
-            "paused by the service for {:.1} s more",
-            state.seconds_paused
-        )
+        let seconds = state.seconds_paused;
+        format!(", paused by the service for {seconds:.1} s more")
     } else {
-        "not paused".to_owned()
+        String::new()
     };
     let members = state.members.len();
-    let mut text = format!(
-        "Clients of {company}: {members}; all together {rate:.1} requests per second, mode {mode}, {pause}\n"
-    );
+    let clients = if members == 1 {
+        "1 client uses"
+    } else {
+        &*format!("{members} clients share")
+    };
+    let mut text = format!("{clients} up to {rate:.1} requests/s of {company}{pause}\n");
     if members.min(most) > 0 {
-        text += "PROGRAM           HOST              WAITS FOR    PROCESS  LAST MINUTE  SECONDS SINCE SEEN\n";
+        text +=
+            "PROGRAM           HOST              WAITS FOR    PROCESS  LAST MINUTE  LAST SEEN\n";
     }
     for member in state.members.iter().take(most) {
         // Names of programs and hosts may contain control characters.
         text += &format!(
-            "{:<16}  {:<16}  {:<10}  {:>8}  {:>11}  {:>18.1}\n",
+            "{:<16}  {:<16}  {:<10}  {:>8}  {:>11}  {:>5.1} s ago\n",
             member.name.escape_debug().to_string(),
             member
                 .host
@@ -187,14 +189,14 @@ mod tests {
         let shown = budget_text(&state, usize::MAX);
         assert_eq!(
             shown,
-            "Clients of acme\\n: 2; all together 38.5 requests per second, mode slots, not paused\n\
-             PROGRAM           HOST              WAITS FOR    PROCESS  LAST MINUTE  SECONDS SINCE SEEN\n\
-             python3           one\\u{1b}         scan            4711           12                 0.2\n\
-             python3           -                 scan            4711           12                 0.2\n"
+            "2 clients share up to 38.5 requests/s of acme\\n\n\
+             PROGRAM           HOST              WAITS FOR    PROCESS  LAST MINUTE  LAST SEEN\n\
+             python3           one\\u{1b}         scan            4711           12    0.2 s ago\n\
+             python3           -                 scan            4711           12    0.2 s ago\n"
         );
-        assert!(budget_text(&state, 1).ends_with("0.2\nand 1 more\n"));
+        assert!(budget_text(&state, 1).ends_with("0.2 s ago\nand 1 more\n"));
         let line = budget_line(&state, false).unwrap();
-        let used = "  Clients of acme\\n: 2; all together 38.5 requests per second, mode slots, not paused; python3 4711: 12; python3 4711: 12\n";
+        let used = "  2 clients share up to 38.5 requests/s of acme\\n; python3 4711: 12; python3 4711: 12\n";
         assert!(line.ends_with(used), "{line}");
     }
 }

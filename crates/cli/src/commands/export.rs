@@ -7,7 +7,7 @@ use crate::options;
 use crate::output::Ending;
 use crate::receipts;
 use crate::rows::{Reading, write_all};
-use crate::work::{Run, WAYS_OUT, Work};
+use crate::work::{ListWork, Run, WAYS_OUT};
 use std::path::{Path, PathBuf};
 use talentdata_columns::export::{Export, Format};
 use talentdata_columns::internal::check_kept;
@@ -77,7 +77,7 @@ pub(crate) async fn run(args: &ExportArgs, common: &Common) -> Result<(), Ending
     with_client(common, operations, async |client| {
         check_kept(&exports, Some(client.config()), &WAYS_OUT)?;
         args.prepare(&exports, &place)?;
-        let exports: Vec<Work> = exports.into_iter().map(Work::Export).collect();
+        let exports: Vec<ListWork> = exports.into_iter().map(ListWork::Export).collect();
         run.run_all(client, &exports).await
     })
     .await

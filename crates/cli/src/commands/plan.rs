@@ -45,7 +45,7 @@ pub(crate) async fn run(args: &PlanArgs, common: &Common) -> Result<(), Ending> 
     let members = plans.iter().map(|plan| plan.members).max();
     if let Some(members @ 2..) = members {
         output::stderr_line(&format!(
-            "note: {members} clients share the budget now, including this one; the times assume equal shares"
+            "note: {members} clients share the budget now, including this one. Times assume an equal share of it."
         ));
     }
     Ok(())
@@ -62,12 +62,10 @@ fn plans_text(plans: &[Plan]) -> String {
     let cells = |name: &str, numbers: [u64; 2], seconds: f64, bytes: [u64; 3]| {
         let [records, pages] = numbers.map(|number| number.to_string());
         let [size, disk, memory] = bytes.map(megabytes);
-        let seconds = format!("{seconds:.1}");
+        let seconds = duration(seconds);
         row([name, &records, &pages, &seconds, &size, &disk, &memory])
     };
-    let mut text = row([
-        "LIST", "RECORDS", "PAGES", "SECONDS", "SIZE", "DISK", "MEMORY",
-    ]);
+    let mut text = row(["LIST", "RECORDS", "PAGES", "TIME", "SIZE", "DISK", "MEMORY"]);
     for plan in plans {
         let bytes = [plan.bytes, plan.disk_bytes, plan.memory_bytes];
         let name = plan.resource.replace('_', "-");
@@ -83,6 +81,19 @@ fn plans_text(plans: &[Plan]) -> String {
     ];
     let seconds = plans.iter().map(|plan| plan.seconds).sum();
     text + &cells("sum", numbers, seconds, bytes)
+}
+
+/// Returns a time as people say it.
+fn duration(seconds: f64) -> String {
+    if seconds < 100.0 {
+        return format!("{seconds:.1} s");
+    }
+    let minutes = (seconds / 60.0).ceil();
+    if minutes < 100.0 {
+        format!("{minutes:.0} min")
+    } else {
+        format!("{:.1} h", minutes / 60.0)
+    }
 }
 
 fn megabytes(bytes: u64) -> String {

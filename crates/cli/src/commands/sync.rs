@@ -6,7 +6,7 @@ use crate::lists::Lists;
 use crate::options;
 use crate::output::Ending;
 use crate::receipts;
-use crate::work::{Run, Work};
+use crate::work::{ListWork, Run};
 use std::path::PathBuf;
 use talentdata_core::Error;
 use talentdata_core::types::ListName;
@@ -41,12 +41,12 @@ pub(crate) async fn run(args: &SyncArgs, common: &Common) -> Result<(), Ending> 
     let options = options::read(&common.matches, JobKind::Sync)?;
     let sync = |(list, options): (ListName, JobOptions)| {
         let sync = options.sync(list, &args.to);
-        sync.check().map(|()| Work::Sync(sync))
+        sync.check().map(|()| ListWork::Sync(sync))
     };
     let syncs = args.lists.options_of_each(&options, common, None)?;
     let lists: Vec<ListName> = syncs.iter().map(|(list, _)| *list).collect();
     let syncs = syncs.into_iter().map(sync);
-    let syncs = syncs.collect::<Result<Vec<Work>, Error>>()?;
+    let syncs = syncs.collect::<Result<Vec<ListWork>, Error>>()?;
     if let Some(path) = receipt {
         receipts::check(path, |path| receipts::is_one_file(path, &args.to))?;
     }

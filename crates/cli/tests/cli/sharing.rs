@@ -191,7 +191,7 @@ fn the_budget_is_shown_while_it_is_used_and_afterwards() {
     let shown = run_member("budget").stdout;
     assert!(
         shown.starts_with(&format!(
-            "Clients of {}: 1; all together ",
+            "1 client uses up to 39.0 requests/s of {}\n",
             company.sandbox.client_id()
         )),
         "{shown}"

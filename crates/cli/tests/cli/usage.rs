@@ -126,22 +126,27 @@ fn help_has_an_example_of_every_command_the_settings_and_the_exit_codes() {
             );
         }
     }
-    let line = |begin: &str| {
-        let mut lines = general.lines().map(str::trim_start);
+    let page = |name: &str| run(&mut program(&format!("help {name}"))).stdout;
+    let [settings, codes] = ["settings", "exit-codes"].map(page);
+    let line = |page: &str, begin: &str| {
+        let mut lines = page.lines().map(str::trim_start);
         lines
             .find(|line| line.starts_with(begin))
+            .map(str::to_owned)
             .unwrap_or_else(|| panic!("{begin}"))
     };
     for setting in SETTINGS {
         if let Some(flag) = setting.flag() {
-            line(&format!("--{flag} <"));
+            line(&settings, &format!("--{flag} {}", setting.variable()));
         }
-        assert!(general.contains(&setting.variable()), "{}", setting.name);
+        let words = settings.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(setting.note), "{}", setting.name);
+        assert!(settings.contains(&setting.variable()), "{}", setting.name);
     }
-    assert!(general.contains("TALENTDATA_LOG"));
+    assert!(page("environment").contains("TALENTDATA_LOG"));
     for kind in ErrorKind::ALL {
-        let begin = format!("{}  ", kind.exit_code());
-        assert!(line(&begin).contains(kind.summary()), "{kind:?}");
+        let begin = format!("{}  {}", kind.exit_code(), kind.name());
+        assert!(line(&codes, &begin).contains(kind.summary()), "{kind:?}");
     }
 }
 

@@ -97,7 +97,7 @@ struct Look {
 #[derive(Default)]
 struct Members {
     objects: usize,
-    fields: Vec<(String, Field)>,
+    fields: Vec<(String, FieldSummary)>,
     places: HashMap<String, usize>,
     /// True if there were more names than a struct may have.
     overfull: bool,
@@ -105,13 +105,13 @@ struct Members {
 
 /// The values of a field, in summary.
 #[derive(Default)]
-struct Field {
+struct FieldSummary {
     values: usize,
     nulls: usize,
     boolean: bool,
     texts: Texts,
     numbers: Numbers,
-    items: Option<Box<Field>>,
+    items: Option<Box<FieldSummary>>,
     members: Option<Box<Members>>,
     /// True if there are arrays or objects that must stay JSON, or numbers that no type holds.
     other: bool,
@@ -141,13 +141,13 @@ struct Texts {
 
 impl Members {
     /// Returns the field of this name; `None` if it must stay JSON. Arrow's C interface cannot carry a name with a NUL.
-    fn place(&mut self, name: &str, max: usize) -> Option<&mut Field> {
+    fn place(&mut self, name: &str, max: usize) -> Option<&mut FieldSummary> {
         let at = match self.places.get(name) {
             Some(at) => *at,
             None if name.contains('\0') || self.fields.len() == max => return None,
             None => {
                 self.places.insert(name.to_owned(), self.fields.len());
-                self.fields.push((name.to_owned(), Field::default()));
+                self.fields.push((name.to_owned(), FieldSummary::default()));
                 self.fields.len() - 1
             }
         };
@@ -189,7 +189,7 @@ impl Members {
 
     fn columns(self) -> Vec<Column> {
         let objects = self.objects;
-        let column = |(name, field): (String, Field)| Column {
+        let column = |(name, field): (String, FieldSummary)| Column {
             name,
             nullable: field.values < objects || field.nulls > 0,
             empty: if field.nulls > objects.saturating_sub(field.values) {
@@ -204,7 +204,7 @@ impl Members {
     }
 }
 
-impl Field {
+impl FieldSummary {
     fn note(&mut self, value: &str, depth: usize, look: &mut Look) {
         let is_nested = look.is_typed && depth < MAX_NESTING && look.left > 0;
         self.values += 1;

@@ -90,7 +90,7 @@ mod tests {
         let schema = Arc::new(Schema::empty());
         for (panics, words) in [
             (false, "the disk is gone"),
-            (true, "a stream has panicked: the roof is on fire"),
+            (true, "a stream panicked: the roof is on fire"),
         ] {
             let mut calls = 0;
             let batch = RecordBatch::new_empty(Arc::clone(&schema));

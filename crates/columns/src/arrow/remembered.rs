@@ -14,18 +14,18 @@ const MOST_SCHEMAS: usize = 100;
 /// The remembered columns of lists, by the options on which they depend. Every later reader of a list gets the same
 /// columns.
 #[derive(Debug, Default)]
-pub struct SchemaMemory(Mutex<VecDeque<Known>>);
+pub struct SchemaMemory(Mutex<VecDeque<RememberedColumns>>);
 
 /// The columns of a list that was read with these options.
 #[derive(Debug)]
-struct Known {
+struct RememberedColumns {
     list: ListName,
     options: ScanOptions,
     columns: ColumnTypes,
     schema: Arc<TableSchema>,
 }
 
-impl Known {
+impl RememberedColumns {
     fn is_of(&self, list: ListName, options: &ScanOptions, columns: ColumnTypes) -> bool {
         let of = |options: &ScanOptions| {
             let ScanOptions {
@@ -104,7 +104,7 @@ impl SchemaMemory {
             all.pop_front();
         }
         let schema = Arc::new(schema);
-        all.push_back(Known {
+        all.push_back(RememberedColumns {
             list,
             options: options.clone(),
             columns,

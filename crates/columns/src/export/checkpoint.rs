@@ -16,7 +16,7 @@ pub(super) const MARK: &str = "talentdata export checkpoint ";
 const VERSION: u32 = 10;
 
 /// The maximum size that is read. A checkpoint has some hundred kilobytes, and a larger file must not fill the memory.
-pub(super) const MAX_BYTES: u64 = 64 << 20;
+pub(super) const MAX_CHECKPOINT_BYTES: u64 = 64 << 20;
 
 /// The content of the file `checkpoint`.
 #[derive(Serialize, Deserialize)]

@@ -5,7 +5,7 @@
 //! ours. An existing directory is used only if it has our owner and mode, and if it is empty or holds a checkpoint with
 //! the files that belong to it. Any other directory is refused and not modified.
 
-use super::checkpoint::{Checkpoint, MARK, MAX_BYTES, Resumable, SyncedPrefix};
+use super::checkpoint::{Checkpoint, MARK, MAX_CHECKPOINT_BYTES, Resumable, SyncedPrefix};
 use super::mode::private;
 use crate::paths::{IoContext, begin_of, directory_of, part_of, sync_directory};
 use blake3::Hasher;
@@ -366,7 +366,7 @@ fn look_into(directory: &Path) -> Result<Found> {
         return Err(foreign(&path, why));
     }
     let path = directory.join(CHECKPOINT);
-    let bytes = match begin_of(&path, MAX_BYTES) {
+    let bytes = match begin_of(&path, MAX_CHECKPOINT_BYTES) {
         Err(error) if error.kind() == NotFound => None,
         bytes => Some(bytes.at("read", &path)?),
     };

@@ -112,7 +112,7 @@ async fn batches_end_as_the_option_says_and_the_receipt_stays_available() {
         assert_eq!(receipt.completeness, Completeness::NotProven);
         assert!(receipt.records == rows && rows > 0, "{unproven:?}");
         assert_eq!(failed.is_some(), is_error, "{unproven:?}");
-        let words = "contacts: |records came|it is not proven that they are all: |the option unproven to accept";
+        let words = "contacts: |records were received|it is not proven that they are all: |the option unproven to accept";
         if let Some(error) = failed {
             fails(Err::<(), _>(error), ErrorKind::Incomplete, words);
         }
@@ -182,7 +182,7 @@ async fn a_warning_is_logged_once_and_names_the_doubts() {
     log::attach(heard.clone());
     let service = twins();
     let told = || std::mem::take(&mut *heard.0.lock().unwrap());
-    let words = "contacts: 2 records came, and it is not proven that they are all: several records without an id are identical";
+    let words = "contacts: 2 records were received, and it is not proven that they are all: several records without an id are identical";
     for (unproven, count) in [
         (Unproven::Warn, 1),
         (Unproven::Accept, 0),

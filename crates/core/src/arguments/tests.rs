@@ -46,7 +46,7 @@ static OPERATION: Operation = Operation {
     ..*CHECK_VERSION
 };
 
-/// A parameter of the query with a separator between its values.
+/// Returns a query parameter with a separator between its values.
 const fn joined(name: &'static str, separator: &'static str) -> Parameter {
     Parameter {
         separator: Some(separator),
@@ -98,7 +98,7 @@ fn arguments(values: &str) -> Arguments {
     Arguments::new(serde_json::from_str(values).unwrap(), Some("{}".into()))
 }
 
-/// The message of the error for these arguments.
+/// Returns the message of the error for these arguments.
 fn refused(arguments: Arguments, operation: &'static Operation) -> String {
     let error = arguments.parts(operation).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
@@ -115,7 +115,7 @@ fn each_argument_goes_where_the_document_says() {
     assert_eq!(query, [("tags", "x"), ("tags", "y&z"), ("depth", depth)]);
     assert_eq!(parts.headers["x-trace"], "1");
     assert_eq!(parts.body.as_deref(), Some(&b"{}"[..]));
-    // Braces in a value name no other parameter.
+    // Braces in a value are not placeholders.
     let values = r#"{"id": "{view}", "view": "{id}..", "depth": 1}"#;
     let parts = arguments(values).parts(&OPERATION).unwrap();
     assert_eq!(parts.path, ["v1", "pools", "{view}", "members:{id}.."]);
@@ -136,7 +136,7 @@ const REFUSED: &str = r#"
 "#;
 
 #[test]
-fn what_cannot_be_sent_is_named() {
+fn an_argument_that_cannot_be_sent_is_named() {
     for row in REFUSED.lines().filter(|row| !row.is_empty()) {
         let (values, message) = row.split_once(" | ").unwrap();
         assert_eq!(refused(arguments(values), &OPERATION), message);

@@ -35,7 +35,7 @@ pub struct Begun<T> {
     engine: Arc<Engine>,
 }
 
-/// The result of a call, and the waker that is woken once it is there.
+/// The result of a call, and the waker that is woken once the result is ready.
 #[derive(Debug)]
 struct Slot<T>(Mutex<(Outcome<T>, Waker)>);
 
@@ -72,7 +72,7 @@ impl<T: Send + 'static> Begun<T> {
         Ok(Begun { slot, stop, engine })
     }
 
-    /// Takes the result if it is there. Otherwise `waker` is woken once it is. An error stays, so later calls return it
+    /// Takes the result if it is ready. Otherwise wakes `waker` once it is. An error remains, so later calls return it
     /// as well.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl<T: Send + 'static> Begun<T> {
         }
     }
 
-    /// Has `waker` woken once the result is there, at once if it is there already.
+    /// Wakes `waker` once the result is ready, or at once if it already is.
     ///
     /// # Errors
     /// `Closed` in a forked child.

@@ -13,9 +13,9 @@
 //! Many processes may share one gate. They read and write its state in turn, so the service sees one client. What one
 //! process learns applies to all, and a pause for one is a pause for all. `turns` decides which process sends next.
 //!
-//! The gate is kept simple where a more complex one was measured to be hardly better. Windows that open with a request
+//! Measurements showed hardly any gain from more complexity, so the gate stays simple. Windows that open with a request
 //! have no mode of their own. The margin for jitter is a fixed part of the window. The number of requests in flight is
-//! limited, but not controlled. The gate yields to other clients only by what they leave.
+//! limited, but not controlled. Towards clients outside the gate, it only limits itself to what they leave.
 
 mod headers;
 mod ledger;
@@ -45,36 +45,40 @@ pub use turns::MemberStats;
 use turns::Turns;
 pub(crate) use turns::{MemberInfo, PriorityClass};
 
-type Time = Duration;
+use crate::clock::Time;
 
 /// The window of the documented limit, which counts requests per second.
 pub(crate) const WINDOW: Duration = Duration::from_secs(1);
-/// The status of a request that the service has refused because of its rate limit.
+/// The status of a request that the service refused because of its rate limit.
 const TOO_MANY_REQUESTS: u16 = 429;
-/// The number of requests that may be unanswered before the first response, and afterwards its multiple of the requests of
-/// a usual round trip. It is enough to keep pace, and so small that a service that stops gets few at once when it continues.
-const UNHEARD: f64 = 4.0;
-/// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
+/// The maximum number of unanswered requests before the first response. Later, it is multiplied by one plus the number
+/// of requests in a usual round trip. This is enough to keep pace, and so few that a stalled service does not receive
+/// many at once when it continues.
+const MAX_UNANSWERED: f64 = 4.0;
+/// The maximum number of unanswered requests at any time: three seconds at full pace. Beyond it, the service is not
+/// keeping up.
 const MAX_IN_FLIGHT: usize = 128;
-/// A higher limit is taken on again when no response has named the lower one for this long: endpoints may name several.
-const LIMIT_LASTS: Duration = Duration::from_secs(10);
-/// A request gets no response any more if its member was not seen for this long.
+/// The time without a response that names a lower limit, after which the gate returns to the higher one. Endpoints may
+/// name different limits.
+const LOWER_LIMIT_LASTS: Duration = Duration::from_secs(10);
+/// The time after which the requests of a member that was not seen count as lost.
 const SILENT: Duration = Duration::from_secs(2);
 /// The time after which a gate that waits for a response is asked again, because another member may have received it.
 const POLL: Duration = Duration::from_millis(10);
-/// Members ask again after this long at the latest, because others may have changed the state.
-const LOOK: Duration = Duration::from_millis(250);
-/// Members whose turn is not the next ask again a little early, in parts of the time they may expect to wait: they are
-/// notified of the exact time when they are next.
-const EARLY: f64 = 0.8;
-/// A member expires when it was not seen for this long. The learned model expires when no member was.
-const FORGOTTEN: Duration = Duration::from_secs(60);
+/// The longest time until a member asks again, because others may have changed the state.
+const MAX_ASK_INTERVAL: Duration = Duration::from_millis(250);
+/// The part of its expected wait after which a member asks again if its turn is not the next. Once it is next, it
+/// receives the exact time.
+const ASK_AGAIN_PART: f64 = 0.8;
+/// The time after which a member that was not seen expires. The learned model expires if no member was seen for this
+/// long.
+const EXPIRE_AFTER: Duration = Duration::from_secs(60);
 /// A limit for points in time, in seconds: no host has been up for that long.
 const MAX_UPTIME_S: f64 = 1e9;
 /// The longest gap between two requests that the learned model may cause, in seconds, whether or not it is right.
 const LONGEST_GAP: f64 = 1.5;
 
-/// A request that was sent, to be handed back with its outcome.
+/// A request that was sent. Its sender reports the outcome with it.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Ticket {
@@ -86,16 +90,16 @@ pub(crate) struct Ticket {
 /// The outcome of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RequestOutcome {
-    /// It was not sent after all.
+    /// The request was not sent after all.
     Unsent,
     /// The caller no longer waits for a response. The server may have counted the request.
     Lost,
-    /// It failed without a response, or its response broke off.
+    /// The request failed without a response, or its response broke off.
     Failed {
         /// True if the server may have counted it. If no connection was made, the request does not count.
         sent: bool,
     },
-    /// A response has arrived, with this status.
+    /// A response arrived, with this status.
     Answered(u16, RateHeaders),
 }
 
@@ -104,7 +108,7 @@ pub(crate) enum RequestOutcome {
 pub(crate) enum Endpoint {
     /// The token endpoint, which may have a limit of its own.
     Token,
-    /// All others.
+    /// All other endpoints.
     Api,
 }
 
@@ -124,13 +128,13 @@ pub(crate) enum Admission {
     },
 }
 
-/// The pauses that the service has asked one process for.
+/// The pauses that the service asked one process for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pauses {
     /// The time until which the process must wait.
     until: Time,
-    /// The latest time that a response has named. Pauses that other processes report are trusted up to this time.
-    pub(crate) believed: Time,
+    /// The latest time that a response named. Pauses that other processes report are trusted up to this time.
+    pub(crate) trusted_until: Time,
 }
 
 impl Pauses {
@@ -148,7 +152,7 @@ impl Pauses {
             self.until = self.until.max(until);
         }
         let latest = now.saturating_add(longest).max(self.until);
-        self.believed = self.believed.max(latest);
+        self.trusted_until = self.trusted_until.max(latest);
     }
 }
 
@@ -178,7 +182,7 @@ pub(crate) struct SharedGate {
 }
 
 impl SharedGate {
-    /// Makes a gate without any observations. It keeps to this limit if `paced` is true.
+    /// Creates a gate without any observations. It keeps to this limit if `paced` is true.
     pub(crate) fn new(limit: u32, paced: bool, now: Duration) -> Self {
         Self {
             limit,
@@ -189,8 +193,8 @@ impl SharedGate {
         }
     }
 
-    /// Makes a gate without any observations, although others have sent an unknown number of requests. It first lets a
-    /// window pass.
+    /// Creates a gate after the loss of its state. Others may have sent any number of requests, so it first waits for
+    /// one window.
     pub(crate) fn after_state_loss(limit: u32, now: Duration) -> Self {
         let mut new = Self::new(limit, true, now);
         let until = now.saturating_add(WINDOW);
@@ -198,8 +202,7 @@ impl SharedGate {
         new
     }
 
-    /// Handles the question of a member whether it may send. `now` may be slightly earlier than the times of earlier
-    /// reports.
+    /// Decides whether a member may send now. `now` may be slightly earlier than the times of earlier reports.
     pub(crate) fn take(
         &mut self,
         now: Duration,
@@ -220,10 +223,10 @@ impl SharedGate {
         }
         let gap = WINDOW.div_f64(self.pace.aim().max(1.0));
         let turn = match ready {
-            Some(_) => earliest.saturating_add(gap.mul_f64(EARLY * f64::from(ahead))),
+            Some(_) => earliest.saturating_add(gap.mul_f64(ASK_AGAIN_PART * f64::from(ahead))),
             None => now + POLL * (1 + ahead),
         };
-        let again = turn.max(allowed).min(now + LOOK);
+        let again = turn.max(allowed).min(now + MAX_ASK_INTERVAL);
         self.turns.notified(id, allowed, again);
         Admission::Wait {
             earliest: earliest.max(allowed),
@@ -244,8 +247,8 @@ impl SharedGate {
         }
         let in_flight = self.ledger.in_flight().count();
         let are_all_taken = in_flight > 0 && self.left.is_some_and(|left| left < 1.0);
-        let max_unheard = UNHEARD * (1.0 + self.pace.limit * self.ledger.mean);
-        let is_stalled = self.ledger.unanswered_since_last_response() as f64 >= max_unheard;
+        let max_unanswered = MAX_UNANSWERED * (1.0 + self.pace.limit * self.ledger.mean);
+        let is_stalled = self.ledger.unanswered_since_last_response() as f64 >= max_unanswered;
         if in_flight >= MAX_IN_FLIGHT || are_all_taken || is_stalled {
             return None;
         }
@@ -261,7 +264,7 @@ impl SharedGate {
         if requester.share >= 1.0 {
             return Time::ZERO;
         }
-        // A senseless share is kept within the limit.
+        // Even the smallest share allows one request per window.
         let part = (self.pace.limit * requester.share).floor().max(1.0);
         let own = |entry: &&SentRequest| entry.member == requester.id;
         let last = self.ledger.entries.iter().rev().find(own);
@@ -290,7 +293,7 @@ impl SharedGate {
         outcome: &RequestOutcome,
     ) {
         let now = self.advance(now);
-        // A member that has left or expired stays removed.
+        // A member that left or expired is not added again.
         self.turns.0.entry(member).and_modify(|it| it.seen = now);
         self.expire_silent(now);
         self.outage.complete(now, ticket, outcome);
@@ -332,8 +335,8 @@ impl SharedGate {
     }
 
     /// Adopts the limit that the server names if it is lower than the configured one, converted to requests per window
-    /// of ours. A longer window must be kept in addition, and bounds the pace by no more than its whole limit.
-    /// Everything that was learned under another limit is dropped.
+    /// of ours. A longer window is obeyed in addition, and bounds the pace only by its whole limit. Everything that was
+    /// learned under another limit is dropped.
     fn adopt_limit(&mut self, now: Time, headers: &RateHeaders) {
         let Some(named) = headers.limit else { return };
         if named == 0 && headers.remaining.is_some_and(|left| left > 0) {
@@ -344,7 +347,7 @@ impl SharedGate {
         // With a limit of 0, no request could ever show that the limit has risen.
         let per_window = (f64::from(named) / window.as_secs_f64()).floor().max(1.0);
         let limit = per_window.min(self.limit.max(1).into());
-        if limit > self.pace.limit && now < self.limit_named.saturating_add(LIMIT_LASTS) {
+        if limit > self.pace.limit && now < self.limit_named.saturating_add(LOWER_LIMIT_LASTS) {
             return;
         }
         if limit != self.pace.limit {
@@ -353,7 +356,7 @@ impl SharedGate {
         self.limit_named = now;
     }
 
-    /// Removes a member that has ended. Its requests in flight count as lost.
+    /// Removes a member that ended. Its requests in flight count as lost.
     pub(crate) fn leave(&mut self, now: Duration, member: u64) {
         let now = self.advance(now);
         self.turns.0.remove(&member);
@@ -381,7 +384,7 @@ impl SharedGate {
 
     /// Returns whether the state is so old that it no longer matters.
     pub(crate) fn is_expired(&self, now: Duration) -> bool {
-        self.used.saturating_add(FORGOTTEN) < now && self.paused_until() <= now
+        self.used.saturating_add(EXPIRE_AFTER) < now && self.paused_until() <= now
     }
 
     /// Returns whether a state that was read can be one of a gate that keeps to this limit. A damaged or forged state
@@ -396,15 +399,14 @@ impl SharedGate {
             && self.pace.is_valid(limit.max(1).into(), used)
     }
 
-    /// Corrects the pauses of a state that was read. A pause lasts at most one window, unless the service has told it
-    /// to this process itself, and in that case all members wait as long as this process must. So a forged pause delays
-    /// nobody for longer.
+    /// Limits the pauses of a state that was read. A pause lasts at most one window, or as long as the service asked
+    /// this process itself to wait. So a forged pause delays nobody for longer.
     pub(crate) fn clamp_pauses(&mut self, now: Duration, pauses: &Pauses) {
-        let believed = pauses.believed.max(now.saturating_add(WINDOW));
-        self.rules.clamp_pauses(pauses.until, believed);
+        let trusted_until = pauses.trusted_until.max(now.saturating_add(WINDOW));
+        self.rules.clamp_pauses(pauses.until, trusted_until);
     }
 
-    /// The time of the last use.
+    /// Returns the time of the last use.
     pub(crate) fn last_used(&self) -> Duration {
         self.used
     }

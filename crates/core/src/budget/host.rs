@@ -24,14 +24,14 @@ use tokio::runtime::Handle;
 
 /// The prefix of the file's name. Versions with another state use another file.
 const PREFIX: &str = "budget-11-";
-/// The number of tries for the lock, and the pause between them. A process that holds the lock for longer has been
-/// stopped.
+/// The number of tries for the lock. A process that holds the lock for longer is stopped.
 const TRIES: u32 = 1500;
+/// The pause between two tries for the lock.
 const PAUSE: Duration = Duration::from_micros(100);
 /// The time for which this process's own copy of the state may be used if the file is lost.
-const FRESH: Duration = Duration::from_secs(2);
+const OWN_COPY_VALID_FOR: Duration = Duration::from_secs(2);
 /// A state that is further in the future than this was written during another boot of the host.
-const AHEAD: Duration = Duration::from_secs(1);
+const MAX_CLOCK_LEAD: Duration = Duration::from_secs(1);
 
 /// The budget of one client.
 pub(super) struct HostBudget(Arc<HostState>);
@@ -54,12 +54,12 @@ struct HostMember {
     seen: Vec<u8>,
     /// The client's own gate while the file cannot be used, and its part of the budget.
     alone: Option<(SharedGate, f64)>,
-    /// The pauses that the service has asked this client for. Longer ones in the file are not trusted.
+    /// The pauses that the service asked this client for. Longer ones in the file are not trusted.
     pauses: Pauses,
 }
 
 impl HostBudget {
-    /// Makes the budget of a client with these settings.
+    /// Creates the budget of a client with these settings.
     pub(super) fn new(options: &BudgetOptions) -> Self {
         HostBudget(Arc::new(HostState {
             identity: MemberIdentity::new(),
@@ -139,7 +139,7 @@ impl HostState {
         let before = member.pauses;
         let change = |gate: &mut SharedGate, now, part| {
             gate.clamp_pauses(now, &before);
-            // The outcomes of this client's requests, and the pauses that the service has asked it for.
+            // The outcomes of this client's requests, and the pauses that the service asked it for.
             let mut pauses = before;
             for (ticket, outcome) in &outcomes {
                 gate.complete(now, self.identity.id, *ticket, outcome);
@@ -171,7 +171,7 @@ impl HostState {
 }
 
 impl HostMember {
-    /// Makes the member of a client that has not read the file at this path yet. The file is created when it is needed.
+    /// Creates the member of a client. It has not read the file at this path yet, and creates the file when needed.
     fn new(path: PathBuf) -> Self {
         HostMember {
             file: SharedFile::new(path, TRIES, PAUSE),
@@ -187,7 +187,7 @@ impl HostMember {
         &mut self,
         mut operation: impl FnMut(&mut SharedGate, Time) -> T,
     ) -> io::Result<T> {
-        for _ in 0..shared_file::MOVES {
+        for _ in 0..shared_file::MAX_LOCK_RESTARTS {
             let locked = self.file.lock()?;
             let now = clock::now();
             let mut state = self.load(&locked, now);
@@ -199,7 +199,7 @@ impl HostMember {
                 return Ok(done);
             }
         }
-        Err(io::Error::other("the file is replaced again and again"))
+        Err(io::Error::other("other processes keep replacing the file"))
     }
 
     /// Returns the current state for reading only; `None` if there is none.
@@ -208,8 +208,8 @@ impl HostMember {
         Ok(content.and_then(|content| self.decode(&content)))
     }
 
-    /// Returns the gate of this client alone, which continues with the last known state, and the part of the budget of
-    /// this client. It leaves the parts of the other members to them.
+    /// Returns this client's own gate, which continues with the last known state, and this client's part of the budget.
+    /// The client leaves the other parts to the other members.
     fn alone(&mut self, now: Time) -> &mut (SharedGate, f64) {
         let alone = self.alone.take().unwrap_or_else(|| {
             // The state in the file, or otherwise the state that this process saw last.
@@ -222,7 +222,7 @@ impl HostMember {
         self.alone.insert(alone)
     }
 
-    /// Reads a state; `None` if none of our gates can have written it.
+    /// Reads a state. Returns `None` if none of our gates can have written it.
     fn decode(&self, content: &[u8]) -> Option<SharedGate> {
         let state: SharedGate = postcard::from_bytes(content).ok()?;
         state.is_valid(REQUESTS_PER_SECOND).then_some(state)
@@ -234,12 +234,13 @@ impl HostMember {
         let state = content.or_else(|| {
             self.file.sweep();
             let seen = self.decode(&self.seen);
-            seen.filter(|it| it.last_used() <= now && it.last_used() + FRESH >= now)
+            seen.filter(|it| it.last_used() <= now && it.last_used() + OWN_COPY_VALID_FOR >= now)
         });
-        let is_usable = |it: &SharedGate| it.last_used() <= now + AHEAD && !it.is_expired(now);
+        let is_usable =
+            |it: &SharedGate| it.last_used() <= now + MAX_CLOCK_LEAD && !it.is_expired(now);
         match state {
             Some(state) if is_usable(&state) => state,
-            // Others have sent an unknown number of requests.
+            // Others may have sent any number of requests.
             None if !locked.is_new() => SharedGate::after_state_loss(REQUESTS_PER_SECOND, now),
             _ => SharedGate::new(REQUESTS_PER_SECOND, true, now),
         }
@@ -265,6 +266,6 @@ pub(super) fn look(options: &BudgetOptions) -> io::Result<BudgetState> {
 
 /// Returns the path of the state for the client of these settings.
 pub(super) fn path(options: &BudgetOptions) -> PathBuf {
-    let name = company_key(&options.company, Some(&shared_file::run_of_host()));
+    let name = company_key(&options.company, Some(&shared_file::boot_id()));
     shared_file::path(&format!("{PREFIX}{name}"))
 }

@@ -26,7 +26,7 @@ pub(crate) fn company_key(company: &[String; 2], boot_of_host: Option<&str>) -> 
     name.get(..DIGITS).unwrap_or_default().to_owned()
 }
 
-/// Hashes a list of strings. Different lists have different hashes, even if their strings form the same text.
+/// Hashes a list of strings. Different lists have different hashes, even if their strings have the same concatenation.
 pub(crate) fn absorb(hash: &mut blake3::Hasher, texts: impl IntoIterator<Item = impl AsRef<str>>) {
     for text in texts {
         let text = text.as_ref().as_bytes();

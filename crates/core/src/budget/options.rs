@@ -65,8 +65,8 @@ pub(crate) fn write_server(
 /// The behaviour of a client while the shared budget cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnUnreachable {
-    /// It spends an equal share of the budget.
+    /// The client spends an equal share of the budget.
     Share,
-    /// It waits within the time limit of each call.
+    /// The client waits within the time limit of each call.
     Wait,
 }

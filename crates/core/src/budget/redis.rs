@@ -1,7 +1,8 @@
 //! The budget that hosts share, on a Redis or Valkey server, whose script hands out send slots.
 //!
-//! A [`RedisMember`] decides. It reads no clock and waits for nothing. A task asks the server when the member says so,
-//! over a connection that is made when it is first needed, and again after a failure. Taking never waits for the server.
+//! A [`RedisMember`] makes the decisions. It reads no clock and never waits. A task asks the server when the member
+//! requires it, over a connection that is opened when it is first needed, and again after a failure.
+//! [`take`](Budget::take) never waits for the server.
 
 mod member;
 mod server;
@@ -19,7 +20,7 @@ use crate::budget::gate::{Admission, Endpoint, PriorityClass, RequestOutcome, Ti
 use crate::clock::{self, Time};
 use crate::process::{self, lock};
 use member::RedisMember;
-use server::{Connection, Place};
+use server::{BudgetAddress, Connection};
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex as AsyncMutex, Notify};
@@ -29,7 +30,7 @@ use url::Url;
 pub(super) struct RedisBudget(Arc<RedisState>);
 
 struct RedisState {
-    place: Place,
+    place: BudgetAddress,
     status: SharingStatus,
     /// Notified when waiting callers should ask again.
     changed: Arc<Notify>,
@@ -39,9 +40,9 @@ struct RedisState {
 }
 
 impl RedisBudget {
-    /// Makes the budget of a client with these settings on the server of this URL.
+    /// Creates the budget of a client with these settings on the server of this URL.
     pub(super) fn new(url: &Url, options: &BudgetOptions, changed: &Arc<Notify>) -> Self {
-        let place = Place::new(url, options);
+        let place = BudgetAddress::new(url, options);
         let shares = options.on_unreachable == OnUnreachable::Share;
         RedisBudget(Arc::new(RedisState {
             status: SharingStatus::new(&place.shown),
@@ -120,7 +121,7 @@ impl Drop for RedisBudget {
         let mut state = lock(&self.0.state);
         let ask = state.0.leaving(clock::now());
         let leave = async move {
-            // If the message does not arrive, the server forgets the member on its own.
+            // If the message does not arrive, the member expires on the server.
             if let Some(connection) = &mut *shared.connection.lock().await {
                 let _ = connection.ask_once(&shared.place, &ask).await;
             }
@@ -135,7 +136,7 @@ impl Drop for RedisBudget {
 
 /// Returns the state of the budget on this server for display, or the reason why it cannot be read.
 pub(super) fn look(url: &Url, options: &BudgetOptions) -> Result<BudgetState, String> {
-    let place = Place::new(url, options);
+    let place = BudgetAddress::new(url, options);
     let look = || {
         let runtime = process::runtime(1, || ());
         let runtime = runtime.map_err(|error| error.message().to_owned())?;
@@ -143,5 +144,5 @@ pub(super) fn look(url: &Url, options: &BudgetOptions) -> Result<BudgetState, St
     };
     // This runs on a new thread, because the caller may be within a runtime.
     let looked = std::thread::scope(|scope| scope.spawn(look).join());
-    looked.unwrap_or_else(|_| Err("the thread that looks has failed".into()))
+    looked.unwrap_or_else(|_| Err("the thread that reads the budget failed".into()))
 }

@@ -20,23 +20,25 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 const OURS: [&str; 2] = ["budget-", "token-"];
 /// The age after which an unchanged file is removed as useless.
 const STALE: Duration = Duration::from_secs(86_400);
-/// The number of tries for the lock of the directory, and the pause between them.
+/// The number of tries for the lock of the directory.
 const TRIES: u32 = 50;
+/// The pause between two tries for the lock.
 const PAUSE: Duration = Duration::from_millis(5);
-/// The number of times that an operation begins again because the file was replaced.
-pub(crate) const MOVES: u32 = 8;
-/// The size of each copy, and of the number, the checksum and the length before it.
-const ROOM: u64 = 256 * 1024;
-const HEAD: u64 = 24;
+/// The number of times that an operation is restarted because the file was replaced.
+pub(crate) const MAX_LOCK_RESTARTS: u32 = 8;
+/// The size of each copy, in bytes.
+const COPY_SIZE: u64 = 256 * 1024;
+/// The size of the number, the checksum and the length at the beginning of each copy.
+const HEADER_SIZE: u64 = 24;
 
 /// Returns the ID of the current boot of this host, or an empty text if it is unknown. Hosts may share a home
 /// directory, which also survives a restart.
-pub(crate) fn run_of_host() -> String {
+pub(crate) fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
 /// Returns the path of a file with this name. It is in the user's runtime directory, which the environment names or
-/// systemd creates. Without one, it is in the directory for state or in that for temporary files.
+/// systemd creates. Otherwise it is in the user's state directory, or in the directory for temporary files.
 pub(crate) fn path(name: &str) -> PathBuf {
     let named = |name| {
         let path = std::env::var_os(name).map(PathBuf::from);
@@ -63,7 +65,7 @@ pub(crate) struct SharedFile {
     pub(crate) pause: Duration,
 }
 
-/// A file that this process has locked. The lock ends when this is dropped.
+/// A file whose lock this process holds, until the value is dropped.
 pub(crate) struct Locked {
     file: LockFile,
     path: PathBuf,
@@ -72,7 +74,7 @@ pub(crate) struct Locked {
 }
 
 impl Locked {
-    /// Returns whether the path still leads to this file. If not, another process has replaced it.
+    /// Returns whether the path still leads to this file. If not, another process replaced it.
     pub(crate) fn is_current(&self) -> bool {
         leads_to(&self.path, &self.file)
     }
@@ -96,7 +98,7 @@ impl Locked {
     pub(crate) fn write(&self, value: &[u8]) -> Result<()> {
         let last = self.newest.as_ref().map(|(number, _)| *number);
         let length = value.len() as u64;
-        if length > ROOM {
+        if length > COPY_SIZE {
             return Err(Error::other("the shared value is too large"));
         }
         if last.is_none() {
@@ -111,7 +113,7 @@ impl Locked {
 
 /// Returns the offset of the copy with this number.
 fn place(number: u64) -> u64 {
-    number % 2 * (HEAD + ROOM)
+    number % 2 * (HEADER_SIZE + COPY_SIZE)
 }
 
 /// Returns the newest intact value, and its number.
@@ -120,15 +122,15 @@ fn newest(file: &File) -> Option<(u64, Vec<u8>)> {
         let (at, mut head) = (place(number), [[0; 8]; 3]);
         file.read_exact_at(head.as_flattened_mut(), at).ok()?;
         let [number, checksum, length] = head.map(u64::from_le_bytes);
-        let mut value = vec![0; length.min(ROOM) as usize];
-        file.read_exact_at(&mut value, at + HEAD).ok()?;
+        let mut value = vec![0; length.min(COPY_SIZE) as usize];
+        file.read_exact_at(&mut value, at + HEADER_SIZE).ok()?;
         (xxh3_64_with_seed(&value, number) == checksum).then_some((number, value))
     };
     [copy(0), copy(1)].into_iter().flatten().max()
 }
 
 impl SharedFile {
-    /// Makes a description of the file at this path, with the number of tries for its lock and the pause between them.
+    /// Describes the file at this path, with the number of tries for its lock and the pause between them.
     pub(crate) fn new(path: PathBuf, max_tries: u32, pause: Duration) -> Self {
         SharedFile {
             path,
@@ -155,14 +157,14 @@ impl SharedFile {
     }
 
     /// Opens the file, or creates it, and waits for its lock. If the file stays locked for `max_tries` tries, a copy
-    /// replaces it. If it is not ours, an empty file replaces it. The tries are counted and not timed, because the
-    /// waiting process may itself have been stopped.
+    /// replaces it. If it is not ours, an empty file replaces it. The limit is a number of tries and not a time,
+    /// because the waiting process may be stopped itself for a while.
     pub(crate) fn lock(&self) -> Result<Locked> {
         let mut directory = DirBuilder::new();
         let made = directory.recursive(true).mode(0o700);
         made.create(self.directory())?;
         let (mut tries, mut holder) = (0, None);
-        for _ in 0..2 * self.max_tries + MOVES {
+        for _ in 0..2 * self.max_tries + MAX_LOCK_RESTARTS {
             let Some(file) = self.open(true)? else {
                 self.replace(None)?;
                 continue;
@@ -190,7 +192,7 @@ impl SharedFile {
                 }
             }
         }
-        Err(Error::other("the file is replaced again and again"))
+        Err(Error::other("other processes keep replacing the file"))
     }
 
     /// Removes files from the directory that were not written for a long time. Each service, such as one with its own
@@ -230,9 +232,9 @@ impl SharedFile {
         Ok(is_of(&file.metadata()?, user).then_some(file))
     }
 
-    /// Replaces a file that a stopped process has locked, or something at the path that is not ours. It first locks the
-    /// directory and checks that the file is still the same: if several processes find the same stale file, one of them
-    /// replaces it.
+    /// Replaces a file that a stopped process holds locked, or something at the path that is not ours. It first locks
+    /// the directory and checks that the file is still the same: if several processes find the same stale file, one of
+    /// them replaces it.
     fn replace(&self, locked: Option<&File>) -> Result<()> {
         let directory = File::open(self.directory())?;
         // If a process was stopped while it held this lock, the others continue without the lock.
@@ -252,7 +254,7 @@ impl SharedFile {
             let name = self.path.file_name().unwrap_or_default();
             let mut new = new.prefix(name).tempfile_in(self.directory())?;
             if let Some(file) = locked {
-                std::io::copy(&mut file.take(2 * (HEAD + ROOM)), &mut new)?;
+                std::io::copy(&mut file.take(2 * (HEADER_SIZE + COPY_SIZE)), &mut new)?;
             }
             new.persist(&self.path).map_err(|error| error.error)?;
         }
@@ -261,7 +263,7 @@ impl SharedFile {
     }
 }
 
-/// Refuses a directory that others may write to.
+/// Checks that only this user may write to a directory.
 fn check(directory: &Path) -> Result<()> {
     let facts = std::fs::symlink_metadata(directory)?;
     let shown = directory.display();

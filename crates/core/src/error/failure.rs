@@ -20,7 +20,7 @@ pub enum Course {
 }
 
 impl Course {
-    /// Returns how often a request that fails like this is sent at most, regardless of the settings.
+    /// Returns the maximum number of attempts for a request that fails like this, regardless of the settings.
     pub const fn max_attempts(self) -> u32 {
         match self {
             Course::Outage | Course::Attempts => u32::MAX,
@@ -43,13 +43,13 @@ impl Course {
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestFailure {
-    /// The failure, as the beginning of a message or as an entry of the manual.
+    /// The failure, as the beginning of a message and as an entry of the manual.
     pub what: &'static str,
     /// The kind of the error.
     pub kind: ErrorKind,
     /// The consequence for the request.
     pub course: Course,
-    /// The reason for that, for the manual.
+    /// The reason for the consequence, for the manual.
     pub why: &'static str,
 }
 
@@ -76,7 +76,7 @@ failures! {
         "a service or network that is down says nothing";
     PROXY_REFUSED: Connect, Final, "the proxy refuses to connect",
         "its rules, its password or the address have to be changed first";
-    PROXY_NOT_HTTP: Connect, Final, "what answers at the proxy's address is no HTTP proxy",
+    PROXY_NOT_HTTP: Connect, Final, "the server at the proxy's address is not an HTTP proxy",
         "the setting names another port or scheme than the proxy's";
     PROXY_LOST: Connect, Outage, "the proxy ends the connection without an answer",
         "a proxy that restarts does so";

@@ -5,7 +5,7 @@ use ErrorKind::*;
 /// The kind of an error.
 ///
 /// The numbers are part of the interface: the C header, Python's classes and the exit codes of the
-/// command line are made from them. They never change; new kinds are added at the end.
+/// command line are generated from them. They never change; new kinds are added at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(C)]
@@ -22,7 +22,8 @@ pub enum ErrorKind {
     Transport = 5,
     /// A deadline passed.
     Timeout = 6,
-    /// The service answered with a redirect that is not followed: it leads elsewhere, or is not of a GET request.
+    /// The service answered with a redirect that is not followed: it leads to another origin, or does not answer a GET
+    /// request.
     Redirect = 7,
     /// The response is larger than the client takes.
     TooLarge = 8,
@@ -54,7 +55,7 @@ pub enum ErrorKind {
     Incomplete = 21,
     /// A file could not be read or written.
     Io = 22,
-    /// The caller stopped it.
+    /// The caller stopped the operation.
     Cancelled = 23,
     /// The client, scan or handle is closed.
     Closed = 24,
@@ -66,7 +67,7 @@ pub enum ErrorKind {
     StorageFull = 27,
     /// Another process is using the file, the mirror or the port.
     Busy = 28,
-    /// A path leads to no file that can be used: nothing is there, it is something else, or access is denied.
+    /// A path does not lead to a usable file: nothing is there, it is not a file of this kind, or access is denied.
     Path = 29,
 }
 
@@ -165,19 +166,19 @@ impl ErrorKind {
     }
 }
 
-/// The action that a script should take after an error. docs/errors.md lists it for each kind.
+/// The action that a script should take after an error. The manual, docs/errors.md, lists it for each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// Repeat the call later: after the wait that the error names, otherwise after a minute.
     Retry,
     /// Correct a setting, an argument or the program first.
     Correct,
-    /// Room has to be made on the disk first.
+    /// Free disk space first.
     MakeRoom,
-    /// The next list, record or call; a repeat gets the same answer.
+    /// Skip this list, record or call. A repeat gets the same answer.
     Skip,
     /// Continue with the data that was received.
-    GoOn,
+    Continue,
     /// Alert somebody, who must look at the service, the network or the machine.
     WakeSomebody,
 }
@@ -189,8 +190,8 @@ impl Remedy {
             Self::Retry => "Retry: after the wait that the error names, otherwise after a minute.",
             Self::Correct => "Correct what the message names. A repeat gets the same error.",
             Self::MakeRoom => "Free disk space or raise the limit. Then make the same call again.",
-            Self::Skip => "Skip this list, record or call, and go on with the next.",
-            Self::GoOn => "Go on with what there is.",
+            Self::Skip => "Skip this list, record or call, and continue with the next.",
+            Self::Continue => "Continue with the data that was received.",
             Self::WakeSomebody => "Wake somebody. A repeat gets the same error.",
         }
     }
@@ -219,9 +220,9 @@ const FACTS: &[(ErrorKind, &str, &str, Remedy)] = &[
     (Server, "Server", "the service failed (5xx)", Remedy::Retry),
     (Api, "Api", "the service said success: false", Remedy::WakeSomebody),
     (Paging, "Paging", "the pages contradict each other", Remedy::WakeSomebody),
-    (Incomplete, "Incomplete", "completeness is not proven", Remedy::GoOn),
+    (Incomplete, "Incomplete", "completeness is not proven", Remedy::Continue),
     (Io, "Io", "a file could not be read or written", Remedy::WakeSomebody),
-    (Cancelled, "Cancelled", "stopped by the caller", Remedy::GoOn),
+    (Cancelled, "Cancelled", "stopped by the caller", Remedy::Continue),
     (Closed, "Closed", "used after it was closed", Remedy::Correct),
     (Internal, "Internal", "internal error; please report it", Remedy::WakeSomebody),
     (Mismatch, "Mismatch", "a file is not what it is taken for", Remedy::WakeSomebody),

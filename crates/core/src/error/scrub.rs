@@ -5,13 +5,13 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use talentdata_types::Secret;
 
 /// Limits the foreign text that an error keeps in one place, in bytes.
-pub(super) const KEPT: usize = 512;
+pub(super) const MAX_FOREIGN_BYTES: usize = 512;
 
 /// Limits the length of a request ID, in bytes.
 const LONGEST_ID: usize = 128;
 
 /// Replaces a text in which a secret would not be found.
-pub(super) const LEFT_OUT: &str = "the text is left out, because a secret or token shorter than 8 characters could not be hidden in it";
+pub(super) const OMITTED: &str = "the text is omitted, because a secret or token shorter than 8 characters could not be hidden in it";
 
 /// Replaces a secret.
 const REDACTED: &str = "[redacted]";
@@ -70,7 +70,7 @@ impl Scrubber {
     /// escaped.
     pub(crate) fn redact_untrusted(&self, text: &str, most: usize) -> String {
         if self.has_short_secret {
-            LEFT_OUT.to_owned()
+            OMITTED.to_owned()
         } else {
             self.redact(text, most)
         }
@@ -106,12 +106,12 @@ impl Scrubber {
     /// Returns the beginning of a body, fit for an error; `None` if the body is empty or no foreign text may be shown.
     pub(crate) fn snippet(&self, body: &[u8]) -> Option<String> {
         (!body.is_empty() && !self.has_short_secret)
-            .then(|| self.redact_untrusted(&String::from_utf8_lossy(body), KEPT))
+            .then(|| self.redact_untrusted(&String::from_utf8_lossy(body), MAX_FOREIGN_BYTES))
     }
 
-    /// Returns the length of the secret that the text begins with. Case is ignored, because hosts' names and percent
-    /// escapes come in either. At the end of the text a piece of a secret counts as well, because the text may have
-    /// been cut before it came.
+    /// Returns the length of the secret that the text begins with. Case is ignored, because host names and percent
+    /// escapes occur in both. At the end of the text a piece of a secret counts as well, because the text may have been
+    /// cut earlier.
     fn secret_at(&self, text: &str) -> Option<usize> {
         self.needles.iter().find_map(|needle| {
             let length = needle.len().min(text.len());
@@ -123,7 +123,7 @@ impl Scrubber {
     }
 }
 
-/// Adds a character in a form that can do nothing but be seen.
+/// Adds a character in a visible form to which a terminal does not react.
 fn push_visible(shown: &mut String, letter: char) {
     match letter {
         '\n' | '\t' => shown.push(' '),
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// A text in which each piece of eight letters contains a K, which is in no other text here.
+    /// Returns a text in which each piece of eight letters contains a K, which is in no other text here.
     fn secret(length: usize) -> String {
         let text: String = (0..length.div_ceil(8))
             .map(|n| format!("tK{n:06X}"))
@@ -191,15 +191,15 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_comes_several_times_is_hidden_at_any_cut() {
+    fn a_secret_that_occurs_several_times_is_hidden_at_any_cut() {
         for length in [12, 40, 1200, 16_000] {
             let secret = secret(length);
             let scrubber = Scrubber::new([&Secret::new(secret.as_str())]);
-            for before in (0..KEPT).step_by(7) {
+            for before in (0..MAX_FOREIGN_BYTES).step_by(7) {
                 for times in [1, 2, 9] {
                     let echo = format!("{} {secret} and", "x".repeat(before)).repeat(times);
                     let shown = scrubber.snippet(echo.as_bytes()).unwrap();
-                    assert!(shown.len() <= KEPT, "{shown}");
+                    assert!(shown.len() <= MAX_FOREIGN_BYTES, "{shown}");
                     assert!(!shown.contains('K'), "{shown}");
                 }
             }
@@ -210,8 +210,12 @@ mod tests {
     fn a_secret_in_a_text_that_was_cut_before_is_hidden() {
         let secret = secret(1200);
         let scrubber = Scrubber::new([&Secret::new(secret.as_str())]);
-        let shown = scrubber.redact_untrusted(&format!("{secret} {}", &secret[..700]), KEPT);
+        let shown =
+            scrubber.redact_untrusted(&format!("{secret} {}", &secret[..700]), MAX_FOREIGN_BYTES);
         assert_eq!(shown, format!("{REDACTED} {REDACTED}"));
-        assert_eq!(scrubber.redact_untrusted("a cat", KEPT), "a cat");
+        assert_eq!(
+            scrubber.redact_untrusted("a cat", MAX_FOREIGN_BYTES),
+            "a cat"
+        );
     }
 }

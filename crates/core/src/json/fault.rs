@@ -44,7 +44,7 @@ struct Level<'a> {
     index: usize,
 }
 
-/// Describes the fault at this line and column, both counted from 1, at which a JSON reader has stopped.
+/// Describes the fault at this line and column, both counted from 1, at which a JSON reader stopped.
 pub(crate) fn find(whole: &str, line: usize, column: usize) -> JsonFault {
     let lines = whole.split_inclusive('\n').take(line.saturating_sub(1));
     let before: usize = lines.map(str::len).sum();
@@ -107,22 +107,22 @@ pub(crate) fn find(whole: &str, line: usize, column: usize) -> JsonFault {
             path += &format!("{dot}{name}");
         }
     }
-    // The reader reports the position of some characters before, and of others after it has read them.
+    // For some characters the reader reports the position before them, and for others the position after them.
     let mut here = whole[at..].chars();
     let control = here.clone().take(2).find(|one| one.is_control());
     let what = match (control.filter(|_| string.is_some()).or(here.next()), string) {
         (None, _) => "the text ends".to_owned(),
         (Some(one), Some(_)) if one.is_control() => {
             format!(
-                "the control character U+{:04X} stands within a string",
+                "found the control character U+{:04X} within a string",
                 u32::from(one)
             )
         }
         (Some(_), Some(_)) => "a string has an escape that JSON does not have".to_owned(),
         (Some(one), None) => match word(&whole[value.min(at)..]) {
-            word if FOREIGN.contains(&word) => format!("{word} stands there"),
-            _ if one.is_ascii_punctuation() => format!("'{one}' stands there"),
-            _ => "something that JSON does not have stands there".to_owned(),
+            word if FOREIGN.contains(&word) => format!("found {word}"),
+            _ if one.is_ascii_punctuation() => format!("found '{one}'"),
+            _ => "found something that JSON does not have".to_owned(),
         },
     };
     JsonFault { path, item, what }
@@ -142,35 +142,25 @@ mod tests {
     #[test]
     fn a_json_fault_is_named_by_list_index_field_and_id() {
         for (record, path, id, what) in [
-            (
-                r#"{"id":"b","score":NaN}"#,
-                ".score",
-                r#""b""#,
-                "NaN stands there",
-            ),
+            (r#"{"id":"b","score":NaN}"#, ".score", r#""b""#, "found NaN"),
             (
                 r#"{"id":7,"score": -Infinity}"#,
                 ".score",
                 "7",
-                "-Infinity stands there",
+                "found -Infinity",
             ),
-            (
-                r#"{"id":"b","on":True}"#,
-                ".on",
-                r#""b""#,
-                "True stands there",
-            ),
+            (r#"{"id":"b","on":True}"#, ".on", r#""b""#, "found True"),
             (
                 r#"{"id":"b","x":{"y":[1,None]}}"#,
                 ".x.y[1]",
                 r#""b""#,
-                "None stands there",
+                "found None",
             ),
             (
                 "{\"id\":\"b\",\"note\":\"a\tb\"}",
                 ".note",
                 r#""b""#,
-                "the control character U+0009 stands within a string",
+                "found the control character U+0009 within a string",
             ),
             (
                 r#"{"id":"b","note":"\x"}"#,
@@ -182,22 +172,17 @@ mod tests {
                 r#"{"id":"b","name":'CANARY'}"#,
                 ".name",
                 r#""b""#,
-                "'\\'' stands there",
+                "found '\\''",
             ),
-            (r#"{"id":"b","a":1,}"#, ".a", r#""b""#, "'}' stands there"),
+            (r#"{"id":"b","a":1,}"#, ".a", r#""b""#, "found '}'"),
             (
                 r#"{"id":"b","name":CANARY}"#,
                 ".name",
                 r#""b""#,
-                "something that JSON does not have stands there",
+                "found something that JSON does not have",
             ),
-            (
-                r#"{"score":NaN,"id":"b"}"#,
-                ".score",
-                "",
-                "NaN stands there",
-            ),
-            ("NaN", "", "", "NaN stands there"),
+            (r#"{"score":NaN,"id":"b"}"#, ".score", "", "found NaN"),
+            ("NaN", "", "", "found NaN"),
         ] {
             let whole = format!("{{\"ok\":true,\n\"rows\":[{{\"id\":\"a\"}},\r\n{record}]}}");
             let error = read_object(&whole, |_, _| ()).unwrap_err();

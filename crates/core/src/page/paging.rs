@@ -4,7 +4,7 @@ use crate::json;
 use serde::Serialize;
 use talentdata_types::Record;
 
-/// The paging metadata of a page, as far as the service tells it.
+/// The paging metadata of a page, as far as the service reports it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Paging {
@@ -50,7 +50,7 @@ impl Paging {
     }
 }
 
-/// Stores the value if there is one, and returns whether there is.
+/// Stores the value if there is one. Returns whether there was one.
 fn set<T>(hint: &mut Option<T>, value: Option<T>) -> bool {
     *hint = value;
     hint.is_some()
@@ -105,7 +105,7 @@ mod tests {
         ] {
             let paging = Paging::read(&format!(r#"{{"total":{written}}}"#));
             assert_eq!(paging.total, meant, "{written}");
-            // A value without a clear meaning can still be looked at.
+            // A value without a clear meaning is kept as received.
             assert_eq!(
                 paging.extra.len(),
                 usize::from(meant.is_none()),

@@ -8,7 +8,7 @@ fn read(body: impl Into<bytes::Bytes>) -> Result<Page> {
     Page::read(&Response::of_json(body), None, 0, false)
 }
 
-/// A page with these members and a pagination.
+/// Reads a page with these members and a pagination.
 fn page(members: &str) -> Result<Page> {
     read(format!("{{{members},{PAGINATION}}}"))
 }
@@ -18,7 +18,7 @@ fn texts(page: &Page) -> Vec<&str> {
 }
 
 #[test]
-fn the_records_are_in_the_array_that_has_as_many_as_were_returned() {
+fn the_array_with_the_reported_number_of_items_holds_the_records() {
     let key = |members: &str, returned: i64, total: i64| {
         let pagination = format!(
             r#""pagination":{{"total":{total},"limit":{returned},"offset":0,"hasMore":true}}"#

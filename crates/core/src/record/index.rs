@@ -1,5 +1,5 @@
-//! The one pass over the text of a page: it checks that the text is JSON, and leaves the places of the records and of their
-//! members, from which everything else works.
+//! The single pass over the text of a page. It checks that the text is JSON, and finds the places of the records and of
+//! their members, which everything else uses.
 
 use crate::json::{self, is_named, unquoted};
 use serde::Deserialize;
@@ -38,15 +38,15 @@ impl Span {
     }
 }
 
-/// An item of an array, and what is known of it if it is an object.
+/// An item of an array, with details if it is an object.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) json: Span,
     /// The raw value of the last member called `id`.
     pub(super) id: Option<Span>,
-    /// The number of members; `None` for an item that is no object.
+    /// The number of members; `None` for an item that is not an object.
     pub(super) fields: Option<usize>,
-    /// The index behind its last member. Its first one follows the last one of the item before.
+    /// The index after its last member. Its first member follows the last member of the previous item.
     pub(super) members_end: usize,
 }
 
@@ -99,7 +99,7 @@ pub(crate) enum Content<'a> {
     Value(&'a str),
 }
 
-/// The members of the object that a response is, in order: raw names (without quotes) and values.
+/// The members of a response's object, in order: raw names (without quotes) and values.
 #[derive(Debug)]
 pub(crate) struct ObjectIndex<'a> {
     pub(crate) members: Vec<(&'a str, Content<'a>)>,
@@ -135,7 +135,7 @@ impl<'de> Visitor<'de> for ReadObject<'de, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        // One more of each is kept, so that an excess is seen.
+        // One more than the limit is kept, so that an excess is detected.
         let (mut members, mut left) = (Vec::new(), self.most + 1);
         while let Some(name) = map.next_key::<&RawValue>()? {
             let name = unquoted(name);
@@ -280,8 +280,8 @@ impl<'de> Visitor<'de> for ReadItem<'de, '_> {
     }
 }
 
-/// Returns the index of the first byte from `start` on that is neither white space nor `separator`. The reader has checked
-/// what stands there.
+/// Returns the index of the first byte from `start` on that is neither white space nor `separator`. The reader already
+/// checked the skipped bytes.
 fn skip(text: &str, start: usize, separator: u8) -> usize {
     let rest = text.as_bytes().get(start..).unwrap_or_default();
     let is_skipped =

@@ -9,14 +9,14 @@ use serde_json::Value;
 use talentdata_types::Contact;
 
 #[test]
-fn of_a_name_that_occurs_twice_the_last_counts() {
+fn the_last_duplicate_of_a_field_wins() {
     let json = r#"{"id":"a","firstName":"A","lastName":"B","email":"c","x":1,"id":"z","x":2}"#;
     let contact: Contact = RawRecord::parse(json).unwrap().to().unwrap();
     assert_eq!((contact.id.as_str(), &contact.extra["x"]), ("z", &2.into()));
 }
 
 #[test]
-fn a_record_is_told_by_its_id_else_by_all_of_it() {
+fn a_record_is_identified_by_its_id_or_else_by_its_text() {
     let rows = r#"{"id":"a","x":1},{"x":1,"id":2},{"x":{"id":3}},{"x":1,"id":"b","id":"c"},{"id":"d","i\u0064":"e"},{"id":null,"x":1},{"id":""},{"id":{}},{"id":"2"},{"id":"\u0061"}"#;
     let pagination = r#"{"total":10,"limit":10,"offset":0,"hasMore":false}"#;
     let body = format!("\u{feff}{{\"rows\":[{rows}],\"pagination\":{pagination}}}");
@@ -68,7 +68,7 @@ fn one_record_is_one_json_object() {
 }
 
 #[test]
-fn names_and_texts_without_a_meaning_stay_as_they_are_written() {
+fn strings_that_are_not_valid_text_are_kept_as_written() {
     let json = r#"{"\ud800":1,"\ud800":2,"a":"\udc00","b":"\ud83d\ude00"}"#;
     let record = RawRecord::parse(json).unwrap();
     let members = record.members();
@@ -91,7 +91,7 @@ fn a_record_that_is_not_as_documented_is_named() {
         ),
         (
             r#"{"id":"b","firstName":"\ud800","lastName":"","email":""}"#,
-            "record 1 of the page (offset 41, id \"b\").firstName: the string has half of a surrogate pair, which is no text",
+            "record 1 of the page (offset 41, id \"b\").firstName: the string has half of a surrogate pair, which is not valid text",
         ),
         (
             r#"{"id":"b"}"#,
@@ -117,12 +117,12 @@ fn a_record_that_is_not_as_documented_is_named() {
         .unwrap()
         .text()
         .unwrap_err();
-    let said = "record 1 of the page (offset 41, id 7): /note: the string has half of a surrogate pair, which is no text";
+    let said = "record 1 of the page (offset 41, id 7): /note: the string has half of a surrogate pair, which is not valid text";
     assert_eq!(error.message(), said);
 }
 
 #[test]
-fn whole_numbers_are_integers_however_they_are_written() {
+fn whole_numbers_are_integers_in_every_notation() {
     for (written, read) in [
         ("1.0", Some(1)),
         ("1e2", Some(100)),

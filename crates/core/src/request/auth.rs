@@ -25,20 +25,20 @@ const REFUSED: &str = "the service refused the token right after it was issued; 
 /// Advice if each client has a token of its own.
 const TRY_HOST: &str = "another process may have renewed it with the same client_id. If the service accepts only the newest token, set token_cache to host (it is process), and the processes of this user on this host share one";
 /// Advice if the processes of a user on a host share one token.
-const OTHERS: &str = "although token_cache is host, another host, another user, or a client whose token_cache is process may have renewed it with the same client_id";
+const ALREADY_SHARED: &str = "although token_cache is host, another host, another user, or a client whose token_cache is process may have renewed it with the same client_id";
 
 /// The token cache of one client.
 #[derive(Default)]
 pub(crate) struct Auth {
     /// Locked while a token is fetched, so that all other callers wait for that token.
-    state: tokio::sync::Mutex<State>,
+    state: tokio::sync::Mutex<TokenState>,
     /// The token that other processes use as well, if the settings ask for it.
     #[cfg(unix)]
     shared: Option<SharedToken>,
 }
 
 #[derive(Default)]
-struct State {
+struct TokenState {
     token: Option<Arc<Token>>,
     /// The last attempt to get a token, if it failed.
     failure: Option<(Time, Error)>,
@@ -84,7 +84,7 @@ impl Auth {
                 );
             }
             (None, TokenCache::Process) => advice += TRY_HOST,
-            (None, TokenCache::Host) => advice += OTHERS,
+            (None, TokenCache::Host) => advice += ALREADY_SHARED,
         }
         #[cfg(unix)]
         if let Some(shared) = &self.shared {
@@ -97,7 +97,7 @@ impl Auth {
     }
 }
 
-impl State {
+impl TokenState {
     /// Returns the latest token if the service no longer accepts it.
     fn refused(&self) -> Option<&Issued> {
         let token = self.token.as_ref().filter(|token| token.is_refused());
@@ -110,7 +110,7 @@ impl State {
         self.token.clone().filter(lasts)
     }
 
-    /// Returns the outcome for a caller that has been waiting since `asked`; `None` if a token must be fetched.
+    /// Returns the outcome for a caller that waits since `asked`; `None` if a token must be fetched.
     fn known(&self, now: Time, asked: Time) -> Option<Result<Arc<Token>>> {
         let failure = self.failure.as_ref().filter(|(at, error)| {
             let lasts = match error.kind() {
@@ -120,7 +120,7 @@ impl State {
             now < *at + lasts
         });
         if let Some(token) = self.valid(now) {
-            // A renewal that has just failed is not tried again.
+            // A renewal that just failed is not tried again.
             return (now < token.issued.renew_at || failure.is_some()).then_some(Ok(token));
         }
         // Callers that were waiting when a fetch failed share its outcome. Refused credentials are the outcome for all

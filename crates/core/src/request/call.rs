@@ -3,7 +3,7 @@
 use super::page_memory::MemoryClaim;
 use super::page_size::PageRequest;
 use super::stats::CallStats;
-use crate::arguments::{Arguments, Parts};
+use crate::arguments::{Arguments, RequestParts};
 use crate::error::Result;
 use crate::process::lock;
 use talentdata_types::Operation;
@@ -12,7 +12,7 @@ use url::Url;
 /// A request to the service, before it is sent.
 pub(crate) struct Call {
     pub(super) operation: &'static Operation,
-    pub(crate) parts: Parts,
+    pub(crate) parts: RequestParts,
     /// The offset of the page that the call fetches, in records.
     pub(crate) offset: Option<u64>,
     /// The memory for a page. Other responses are small.
@@ -21,7 +21,7 @@ pub(crate) struct Call {
     pub(crate) size: Option<PageRequest>,
     /// True if no error quotes the records of the response.
     pub(crate) hides_records: bool,
-    /// The address to which the service has redirected the call, within its origin.
+    /// The address to which the service redirected the call, within its origin.
     pub(super) redirected: Option<Url>,
     /// The number of redirects so far.
     pub(super) redirects: u32,

@@ -1,28 +1,30 @@
 //! The number of requests that a service answers at the same time, if the service limits it: learned from its refusals.
-//! Pure.
+//! The functions are pure.
 //!
-//! A refusal may mean that no more requests are accepted at the same time, if others are under way and the rate limit
-//! is not used up. From then on there are no more than that. The number grows again by one at a time (additive
-//! increase), and more slowly after each refused trial.
+//! If other requests are under way and the rate limit is not used up, a refusal may mean that the service accepts no
+//! more requests at the same time. From then on, no more are sent at the same time. The number grows again by one at a
+//! time (additive increase), and more slowly after each refused trial, because each refusal also pauses the whole budget.
 
 use crate::budget::RequestOutcome;
 
-/// After a refused trial, this many successes must come before one more request is tried. Doubles with each refused
-/// trial.
-const PATIENCE: u32 = 16;
-/// Limits that number of successes.
-const MAX_PATIENCE: u32 = 1024;
-/// No known service limits this many requests at the same time.
-const MANY: usize = 128;
+/// The number of successes after a refusal before one more request is tried.
+const SUCCESSES_BEFORE_TRIAL: u32 = 16;
+/// The factor by which that number grows with each refused trial. The third trial is then far enough from the second
+/// one for the budget's back-off to begin at its shortest pause.
+const TRIAL_FACTOR: u32 = 4;
+/// The maximum number of successes before one more request is tried.
+const MAX_SUCCESSES_BEFORE_TRIAL: u32 = 1024;
+/// A number of requests at the same time that is above the limit of every known service.
+const ABOVE_EVERY_LIMIT: usize = 128;
 
 /// The number of requests under way, and its limit.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     now: usize,
-    /// `None` if no limit is known.
+    /// The maximum number of requests under way; `None` if no limit is known.
     most: Option<usize>,
     successes: u32,
-    /// The number of successes that must come before one more request is tried.
+    /// The number of successes before one more request is tried.
     patience: u32,
     /// True while one more request than before is allowed, to see whether it is refused.
     is_tried: bool,
@@ -48,10 +50,11 @@ impl InFlight {
                     // It was the only request, so another limit applies.
                     return;
                 }
-                if std::mem::take(&mut self.is_tried) {
-                    self.patience = (2 * self.patience).clamp(PATIENCE, MAX_PATIENCE);
-                }
-                self.most = Some(self.most.unwrap_or(MANY).min(self.now));
+                let was_tried = std::mem::take(&mut self.is_tried);
+                let factor = if was_tried { TRIAL_FACTOR } else { 1 };
+                self.patience = (factor * self.patience)
+                    .clamp(SUCCESSES_BEFORE_TRIAL, MAX_SUCCESSES_BEFORE_TRIAL);
+                self.most = Some(self.most.unwrap_or(ABOVE_EVERY_LIMIT).min(self.now));
                 self.successes = 0;
             }
             RequestOutcome::Answered(200..=299, _) => {
@@ -61,7 +64,7 @@ impl InFlight {
                 {
                     self.successes = 0;
                     self.is_tried = true;
-                    self.most = Some(most + 1).filter(|most| *most < MANY);
+                    self.most = Some(most + 1).filter(|most| *most < ABOVE_EVERY_LIMIT);
                 }
             }
             _ => {}
@@ -110,6 +113,24 @@ mod tests {
     }
 
     #[test]
+    fn each_refused_trial_makes_the_next_one_rarer() {
+        let (mut requests, mut successes, mut between) = (InFlight::default(), 0, Vec::new());
+        (0..3).for_each(|_| requests.sent());
+        requests.ended(&RequestOutcome::Answered(429, RateHeaders::default()));
+        while between.len() < 5 {
+            requests.ended(&RequestOutcome::Answered(200, RateHeaders::default()));
+            requests.sent();
+            successes += 1;
+            if !requests.is_full() {
+                requests.sent();
+                requests.ended(&RequestOutcome::Answered(429, RateHeaders::default()));
+                between.push(std::mem::take(&mut successes));
+            }
+        }
+        assert_eq!(between, [17, 65, 257, 1025, 1025]);
+    }
+
+    #[test]
     fn a_rate_limit_that_is_used_up_says_nothing_of_requests_at_once() {
         let headers = RateHeaders {
             remaining: Some(0),
@@ -130,7 +151,7 @@ mod tests {
         (0..5).for_each(|_| requests.sent());
         requests.ended(&RequestOutcome::Answered(429, RateHeaders::default()));
         assert!(requests.is_full());
-        for _ in 0..200 {
+        for _ in 0..SUCCESSES_BEFORE_TRIAL as usize * ABOVE_EVERY_LIMIT + ABOVE_EVERY_LIMIT {
             requests.ended(&RequestOutcome::Answered(200, RateHeaders::default()));
             requests.sent();
         }

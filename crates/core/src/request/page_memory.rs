@@ -66,7 +66,7 @@ impl MemoryClaim {
         let Ok(more @ 1..) = u32::try_from(bytes.saturating_sub(held)) else {
             return Duration::ZERO;
         };
-        let came = clock::now();
+        let began = clock::now();
         if self.overdraft.is_none() {
             let PageMemory { bytes, turn } = self.memory.clone();
             let (scan, offset) = (&self.scan, self.offset);
@@ -90,7 +90,7 @@ impl MemoryClaim {
                 overdraft = may_exceed => self.overdraft = overdraft,
             }
         }
-        clock::now().saturating_sub(came)
+        clock::now().saturating_sub(began)
     }
 
     /// Notes that the page is complete and takes this much memory.

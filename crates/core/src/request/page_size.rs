@@ -1,5 +1,5 @@
 //! The number of records to request in a page: as many as possible, fewer if the service cannot send them, and later
-//! carefully more again. Pure.
+//! carefully more again. The functions are pure.
 //!
 //! Services say "too large" in many ways: by a refusal that names the limit or does not, a gateway that gives up
 //! waiting, a connection that is cut, or a response beyond all bounds. It may concern all pages, or only those with
@@ -10,16 +10,17 @@ use crate::error::{Error, ErrorKind};
 use crate::process::lock;
 use std::sync::{Arc, Mutex};
 
-/// The number of pages of a reduced size that must come before a larger one is tried.
-const PATIENCE: u64 = 4;
+/// The number of pages of a reduced size that must arrive before a larger one is tried.
+const PAGES_BEFORE_TRIAL: u64 = 4;
 /// The factor by which that number grows after each failed trial.
-const PATIENCE_GROWS: u64 = 4;
-/// The smallest page that is requested after a refusal that does not mention the size. It may have any other reason.
-const LEAST_OF_REFUSED: u64 = 5;
+const TRIAL_GAP_GROWTH: u64 = 4;
+/// The smallest page that is requested after a refusal that does not mention the size. The refusal may have another
+/// reason.
+const MIN_SIZE_AFTER_REFUSAL: u64 = 5;
 /// The largest page that is requested after such a refusal if this size has worked before.
-const PROBE: u64 = 10;
+const MAX_PROBED_SIZE: u64 = 10;
 /// The statuses of refusals that may be about the size.
-const REFUSALS: [u16; 6] = [200, 400, 413, 414, 416, 422];
+const REFUSAL_STATUSES: [u16; 6] = [200, 400, 413, 414, 416, 422];
 /// Words that show that a refusal is about the size.
 const ABOUT_SIZE: [&str; 6] = [
     "limit",
@@ -41,14 +42,14 @@ pub(crate) struct PageSize {
     most: u64,
     /// The current size of most pages.
     now: u64,
-    /// The largest size that has come since the size was reduced.
+    /// The largest size that arrived since the size was reduced.
     worked: u64,
-    /// The number of pages that have come since the size changed.
+    /// The number of pages that arrived since the size changed.
     pages: u64,
     patience: u64,
     /// True while a larger page is under way as a trial.
     is_tried: bool,
-    /// The smallest size that was requested because larger pages did not come.
+    /// The smallest size that was requested because larger pages did not arrive.
     pub(crate) reduced_to: Option<u64>,
 }
 
@@ -60,7 +61,7 @@ pub(crate) struct PageRequest {
     /// True if the page is a trial of a larger size.
     is_trial: bool,
     offset: u64,
-    /// True if other pages came in the size in which this one failed, so that the others need not become as small.
+    /// True if other pages arrived in the size in which this one failed. The others then need not become as small.
     is_alone: bool,
     /// True if the page was requested in a small size to see whether its size or its offset is refused.
     is_probed: bool,
@@ -68,7 +69,7 @@ pub(crate) struct PageRequest {
     failures: u32,
     /// True if the size was reduced.
     is_reduced: bool,
-    /// The first refusal. It is the error if no smaller page comes either.
+    /// The first refusal. It becomes the error if no smaller page arrives either.
     pub(crate) refusal: Option<Error>,
 }
 
@@ -89,7 +90,7 @@ impl PageSize {
         PageSize {
             most,
             now: most,
-            patience: PATIENCE,
+            patience: PAGES_BEFORE_TRIAL,
             ..PageSize::default()
         }
     }
@@ -126,15 +127,15 @@ impl PageRequest {
         }
     }
 
-    /// Begins an attempt: a size that other pages have reduced in the meantime applies to this page, too.
+    /// Begins an attempt. If other pages reduced the size in the meantime, this page adopts it.
     pub(crate) fn adapt(&mut self) {
         if !self.is_trial {
             self.limit = self.limit.min(lock(&self.size).now);
         }
     }
 
-    /// Notes that the page has come.
-    pub(crate) fn came(&self) {
+    /// Records that the page arrived.
+    pub(crate) fn arrived(&self) {
         let size = &mut *lock(&self.size);
         if self.is_reduced {
             let least = size.reduced_to.unwrap_or(self.limit);
@@ -163,16 +164,16 @@ impl PageRequest {
         let (smaller, tolerated) = match (error.kind(), error.status()) {
             (ErrorKind::TooLarge, None) => (Smaller::AtOnce, 0),
             (ErrorKind::BadRequest | ErrorKind::Api, Some(status))
-                if REFUSALS.contains(&status) =>
+                if REFUSAL_STATUSES.contains(&status) =>
             {
                 if status != 413 && named.is_none() && !is_about_size(error) {
-                    least = LEAST_OF_REFUSED;
-                    // If pages of this size have come, the service may refuse the offset. One small page shows that.
+                    least = MIN_SIZE_AFTER_REFUSAL;
+                    // If pages of this size arrived, the service may refuse the offset. One small page shows that.
                     if self.is_probed {
                         return Smaller::No;
                     }
                     if has_worked && self.offset > 0 {
-                        most = PROBE;
+                        most = MAX_PROBED_SIZE;
                         self.is_probed = true;
                     }
                 }
@@ -180,9 +181,9 @@ impl PageRequest {
             }
             // The time to connect does not depend on the page.
             _ if error.is(CONNECT_TIMEOUT) => return Smaller::No,
-            // The timeout was long enough, so no repeat in this size.
+            // The timeout was long enough, so this size is not tried again.
             (ErrorKind::Timeout, _) => (Smaller::Later, 0),
-            // A service that is not available says so of every page.
+            // An unavailable service refuses pages of every size.
             (ErrorKind::Server, Some(503)) => return Smaller::No,
             (ErrorKind::Server | ErrorKind::Transport, _)
                 if error.max_attempts() > 1 && error.retry_after().is_none() =>
@@ -194,7 +195,7 @@ impl PageRequest {
         };
         if self.is_trial {
             (size.is_tried, size.pages) = (false, 0);
-            size.patience = size.patience.saturating_mul(PATIENCE_GROWS);
+            size.patience = size.patience.saturating_mul(TRIAL_GAP_GROWTH);
             self.is_trial = false;
             self.limit = size.now;
         } else if self.failures <= tolerated && !self.is_reduced {
@@ -280,7 +281,7 @@ mod tests {
         Arc::new(Mutex::new(PageSize::new(most)))
     }
 
-    /// The limits of a page that fails with this error until no smaller page is requested, or `most` times.
+    /// Returns the limits of a page that fails with this error until no smaller page is requested, or `most` times.
     fn limits(size: &Arc<Mutex<PageSize>>, offset: u64, most: usize, error: &Error) -> Vec<u64> {
         let mut page = PageRequest::new(Arc::clone(size), offset);
         let mut limits = vec![page.limit];
@@ -310,7 +311,7 @@ mod tests {
             let size = size(100);
             let mut page = PageRequest::new(Arc::clone(&size), 0);
             if has_worked {
-                page.came();
+                page.arrived();
                 assert_eq!(page.failed(&gateway), Smaller::No);
             }
             assert_eq!(page.failed(&gateway), Smaller::No);
@@ -338,9 +339,9 @@ mod tests {
         ] {
             assert_eq!(limits(&size(100), 0, 99, &error), [100], "{error:?}");
         }
-        // If a page of that size has come, the service may refuse the offset.
+        // If a page of that size arrived, the service may refuse the offset.
         let size = size(100);
-        PageRequest::new(Arc::clone(&size), 0).came();
+        PageRequest::new(Arc::clone(&size), 0).arrived();
         assert_eq!(limits(&size, 99, 99, &other), [100, 10]);
         let size = lock(&size);
         assert_eq!((size.now, size.reduced_to), (100, None));
@@ -349,14 +350,14 @@ mod tests {
     #[test]
     fn a_page_that_fails_alone_makes_others_half_as_large_at_most() {
         let size = size(100);
-        PageRequest::new(Arc::clone(&size), 0).came();
+        PageRequest::new(Arc::clone(&size), 0).arrived();
         let mut page = PageRequest::new(Arc::clone(&size), 99);
         let gateway = failure(ErrorKind::Server).with_response(504, None, None);
         while page.limit > 6 {
             page.failed(&gateway);
             assert_eq!(lock(&size).now, 100);
         }
-        page.came();
+        page.arrived();
         let size = lock(&size);
         assert_eq!((size.now, size.reduced_to), (50, Some(6)));
     }
@@ -392,7 +393,7 @@ mod tests {
         assert_eq!(limits(&size, 0, 2, &error), [100, 40]);
         assert!((0..999).all(|_| {
             let page = PageRequest::new(Arc::clone(&size), 0);
-            page.came();
+            page.arrived();
             page.limit == 40
         }));
     }
@@ -415,19 +416,19 @@ mod tests {
                     (50, Smaller::AtOnce, 25)
                 );
             }
-            page.came();
+            page.arrived();
         }
         assert_eq!(tried, [4, 20, 84, 340]);
-        // If larger pages come, the size grows up to the limit.
+        // If larger pages arrive, the size grows up to the limit.
         let size = self::size(100);
         assert_eq!(limits(&size, 0, 5, &error), [100, 50, 25, 12, 6]);
-        let came = (0..100).map(|_| {
+        let arrived = (0..100).map(|_| {
             let page = PageRequest::new(Arc::clone(&size), 0);
-            page.came();
+            page.arrived();
             page.limit
         });
-        let came: Vec<u64> = came.collect();
-        assert_eq!((came[3], came[4], came[99]), (6, 12, 100));
+        let arrived: Vec<u64> = arrived.collect();
+        assert_eq!((arrived[3], arrived[4], arrived[99]), (6, 12, 100));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Lets calls through the gate one by one, in the order of arrival. This is the part that waits.
+//! Admits calls through the gate one by one, in the order of arrival. Only this part waits.
 
 use super::in_flight::InFlight;
 use super::retry::{Deadline, RetryState};
@@ -15,10 +15,10 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Notify};
 use tokio::task::spawn_blocking;
 
-/// Shorter waits are usual gaps between two requests, and are not logged.
-const PAUSE: Duration = Duration::from_millis(250);
-/// A request that waits for one under way checks again after this time at the latest.
-const LOOK: Duration = Duration::from_millis(250);
+/// The shortest wait that is logged. Shorter waits are usual gaps between two requests.
+const MIN_LOGGED_WAIT: Duration = Duration::from_millis(250);
+/// The longest time until a request that waits for another one checks again.
+const RECHECK_AFTER: Duration = Duration::from_millis(250);
 
 /// The queue for the budget of a company. All calls of a client share it.
 pub(crate) struct AdmissionQueue {
@@ -61,7 +61,7 @@ impl AdmissionQueue {
     }
 
     /// Waits to be the first in the queue. The call stays the first until the returned value is dropped. Pages of scans
-    /// wait in the queue of the scans before, unless the service has just refused them.
+    /// first wait in the queue of the scans, unless the service just refused them.
     pub(crate) async fn enter(&self, queues_with_scans: bool) -> impl Send {
         let (single, scans) = if queues_with_scans {
             (None, Some(self.scans.lock().await))
@@ -87,7 +87,7 @@ impl AdmissionQueue {
         state: &mut RetryState<'_>,
         deadline: &mut Deadline,
     ) -> Result<Permit> {
-        let (came, mut is_logged) = (clock::now(), false);
+        let (began, mut is_logged) = (clock::now(), false);
         loop {
             let now = clock::now();
             // A page that a single call waits for has the priority of that call.
@@ -99,9 +99,9 @@ impl AdmissionQueue {
             let take = match spawn_blocking(move || queue.take(class, endpoint)).await {
                 Ok(Ok(permit)) => return Ok(permit),
                 Ok(Err(take)) => take,
-                Err(_) => Err("the thread that uses it has failed".into()),
+                Err(_) => Err("the thread that uses the budget failed".into()),
             };
-            let until = state.wait(now, *deadline, now.saturating_sub(came), &take)?;
+            let until = state.wait(now, *deadline, now.saturating_sub(began), &take)?;
             let (pause, why, is_outage) = match take {
                 Ok(Admission::Wait {
                     again,
@@ -117,7 +117,7 @@ impl AdmissionQueue {
                 _ => (now, "", false),
             };
             let pause = pause.saturating_sub(now);
-            if pause >= PAUSE && !is_logged {
+            if pause >= MIN_LOGGED_WAIT && !is_logged {
                 is_logged = true;
                 let client = state.client();
                 tracing::debug!(seconds = pause.as_secs_f64(), client, "{why}");
@@ -132,8 +132,8 @@ impl AdmissionQueue {
         }
     }
 
-    /// Returns a permit to send now, or else the answer of the budget. If nobody waits for the permit any more,
-    /// dropping it returns the slot to the budget.
+    /// Returns a permit to send now, or the answer of the budget. If nobody waits for the permit any more, it is
+    /// dropped, which returns the slot to the budget.
     fn take(
         self: Arc<Self>,
         class: PriorityClass,
@@ -143,7 +143,7 @@ impl AdmissionQueue {
             let now = clock::now();
             return Err(Ok(Admission::Wait {
                 earliest: now,
-                again: now + LOOK,
+                again: now + RECHECK_AFTER,
                 outage: None,
             }));
         }
@@ -160,8 +160,8 @@ impl AdmissionQueue {
         }
     }
 
-    /// Records a failed request of this client; `is_fault` if that is a fault of the service. Returns the failures since its
-    /// last success, if any, and the number of faults within the last minute.
+    /// Records a failed request of this client. `is_fault` says whether that is a fault of the service. Returns the
+    /// failures since its last success, if any, and the number of faults within the last minute.
     pub(crate) fn record_failure(&self, now: Time, is_fault: bool) -> (Option<Failures>, u32) {
         let (outage, faults) = &mut *lock(&self.outage);
         if is_fault {
@@ -175,7 +175,7 @@ impl AdmissionQueue {
 pub(crate) struct Permit {
     queue: Arc<AdmissionQueue>,
     ticket: Ticket,
-    /// The outcome that is reported to the budget when the permit is dropped, unless `report` has done so before.
+    /// The outcome that is reported to the budget when the permit is dropped, unless `report` did so before.
     pub(crate) outcome: Option<RequestOutcome>,
 }
 

@@ -23,9 +23,9 @@ impl Response {
         Some(Error::of(failure, failure.what).with_retry_after(wait))
     }
 
-    /// Returns what the service itself says about a failure, as the end of a message. An HTML page comes from a proxy
-    /// or gateway in front of the service.
-    pub(crate) fn said(&self) -> String {
+    /// Returns the service's own sentence about a failure, as the end of a message. An HTML page comes from a proxy or
+    /// gateway in front of the service.
+    pub(crate) fn service_sentence(&self) -> String {
         let is_page = self.body.trim_ascii_start().starts_with(b"<");
         if self.status.is_success() && !is_page {
             return String::new();
@@ -78,7 +78,7 @@ impl Response {
             None => fail("the response is empty; JSON was expected")
                 .map_err(|error| error.with_max_attempts(u32::MAX)),
             Some(b'<') => {
-                fail("the response is HTML; a proxy or login page may stand before the service")
+                fail("the response is HTML; a proxy or login page may be in front of the service")
             }
             Some(_) => Ok(text),
         }

@@ -13,11 +13,11 @@ use std::time::Duration;
 /// not retry in step.
 const FAULT_BASE: f64 = 0.05;
 /// The longest back-off, in seconds.
-const LONGEST: f64 = 16.0;
+const MAX_BACKOFF_S: f64 = 16.0;
 /// The interval between attempts to reach the shared budget.
 const UNREACHABLE: Duration = Duration::from_millis(100);
-/// The number of tokens refused right after they were issued that ends a call. A service may revoke any number of
-/// tokens that worked, but a new token that it refuses will be followed by more of the kind.
+/// The number of tokens, each refused right after it was issued, that ends a call. A service may revoke any number of
+/// working tokens, but if it refuses a new one, it will refuse the next ones as well.
 const MOST_NEW_REFUSED: u32 = 2;
 
 /// The time by which a call must be done.
@@ -51,7 +51,7 @@ impl Deadline {
         self.time
     }
 
-    /// Adds the time that a page of a scan has waited for others.
+    /// Adds the time that a page of a scan waited for others.
     pub(crate) fn extend(&mut self, waited: Duration) {
         if self.is_extendable {
             self.time = self.time.saturating_add(waited);
@@ -80,12 +80,12 @@ pub(crate) struct RetryState<'a> {
     faults: u32,
     /// The number of failures that were not part of an outage.
     failed: u32,
-    /// The faults of the service that this call has met within the last minute.
+    /// The faults of the service that this call met within the last minute.
     own: LastMinute,
     /// The number of tokens that were refused right after they were issued.
     new_refused: u32,
-    /// True until the next attempt if the last one was redirected, or refused for its token or for the rate limit. A
-    /// page has waited for its turn before, so it does not queue with the other scans again. While the service is down,
+    /// True until the next attempt if the last one was redirected, or refused for its token or for the rate limit. Such
+    /// a page already waited for its turn, so it does not queue with the other scans again. While the service is down,
     /// pages do queue again, so that single calls get to probe it, too.
     pub(crate) is_refused: bool,
     /// True if the next error ends the call.
@@ -93,7 +93,7 @@ pub(crate) struct RetryState<'a> {
     last: Option<Error>,
     /// The last failure that was more than a redirect, for the log.
     pub(super) trouble: Option<Trouble>,
-    /// The outage that has ended the call.
+    /// The outage that ended the call.
     outage: Option<(Time, Failures)>,
 }
 
@@ -125,8 +125,8 @@ impl<'a> RetryState<'a> {
         self.config.client_id.as_deref()
     }
 
-    /// Returns the time until which the call waits for the budget, which has answered `admission`. `waited` is the time
-    /// that it has waited already.
+    /// Returns the time until which the call waits for the budget, whose answer is `admission`. `waited` is the time
+    /// that the call already waited.
     ///
     /// # Errors
     /// `RateLimited` if the wait is longer than the settings allow; `Timeout` at the deadline; the reason of an outage
@@ -161,7 +161,7 @@ impl<'a> RetryState<'a> {
             }
             Err(reason) if waited > self.config.max_wait => {
                 let message = format!(
-                    "the shared budget could not be reached for {} s (max_wait): {reason}; with on_unreachable=share, calls go on with a part of it",
+                    "the shared budget could not be reached for {} s (max_wait): {reason}; with on_unreachable=share, calls continue with a part of it",
                     self.config.max_wait.as_secs_f64()
                 );
                 return Err(Error::new(ErrorKind::RateLimited, message));
@@ -192,8 +192,8 @@ impl<'a> RetryState<'a> {
         }
     }
 
-    /// Returns whether a call that does not wait for outages has seen `max_attempts` failures. One request at a time probes a service that is
-    /// down, so the failures of other requests count like its own.
+    /// Returns whether a call that does not wait for outages saw `max_attempts` failures. One request at a time probes
+    /// a service that is down, so the failures of other requests count like its own.
     fn has_seen_enough(&mut self, failures: &Failures) -> bool {
         let before = failures.count.saturating_sub(self.faults);
         let before = self.failures_before.get_or_insert(before);
@@ -217,8 +217,8 @@ impl<'a> RetryState<'a> {
         Err(Error::new(ErrorKind::RateLimited, message).with_retry_after(Some(wait)))
     }
 
-    /// Returns whether the call continues with another token after the service has refused one. `is_new` says that the
-    /// service had never accepted that token. Refused tokens use no attempts, unless something else has failed as well.
+    /// Returns whether the call continues with another token after the service refused one. `is_new` is true if the
+    /// service never accepted that token. Refused tokens use no attempts, unless something else failed as well.
     pub(crate) fn retry_with_new_token(&mut self, is_new: bool) -> bool {
         self.new_refused += u32::from(is_new);
         self.faults += u32::from(self.faults > 0);
@@ -227,8 +227,8 @@ impl<'a> RetryState<'a> {
         self.is_refused
     }
 
-    /// Returns whether the error of an attempt is a fault of the service. A failure that no repeat can mend is none, nor is
-    /// a limit or a refused token.
+    /// Returns whether the error of an attempt is a fault of the service. Failures that no repeat can fix, limits and
+    /// refused tokens are no faults.
     pub(crate) fn is_fault(&self, error: &Error) -> bool {
         let is_limit = error.kind() == ErrorKind::RateLimited;
         error.is_retryable() && !is_limit && !self.is_refused
@@ -280,14 +280,14 @@ impl<'a> RetryState<'a> {
             Duration::ZERO
         } else {
             let doublings = self.failed.saturating_sub(1);
-            back_off(FAULT_BASE, doublings, LONGEST, now).max(told)
+            back_off(FAULT_BASE, doublings, MAX_BACKOFF_S, now).max(told)
         };
         let has_time = wait.max(told) < deadline.left(now);
-        let goes_on = match &outage {
+        let continues = match &outage {
             Some(failures) if self.waits_for_outages() => now < self.outage_ends(failures),
             _ => self.faults < max_attempts && has_time,
         };
-        if goes_on && told <= self.config.max_wait {
+        if continues && told <= self.config.max_wait {
             self.last = Some(error);
             return Ok(wait);
         }
@@ -295,9 +295,9 @@ impl<'a> RetryState<'a> {
         Err(error)
     }
 
-    /// Resets the count of failures, because the call now requests a smaller page. Where attempts are all that counts,
-    /// they go on.
-    pub(crate) fn begin_anew(&mut self, now: Time) {
+    /// Resets the count of failures, because the call now requests a smaller page. If only attempts count, the count is
+    /// kept.
+    pub(crate) fn restart_for_smaller_page(&mut self, now: Time) {
         if self.waits_for_outages() {
             (self.began, self.failures_before, self.faults) = (now, None, 0);
         }
@@ -313,14 +313,14 @@ impl<'a> RetryState<'a> {
         })
     }
 
-    /// Adds to the error that ends the call the number of its attempts, and how long the service has been down.
+    /// Adds to the error that ends the call the number of its attempts, and the duration of the outage.
     pub(crate) fn describe(&self, error: Error) -> Error {
         let error = error.with_attempts(self.attempts);
         let Some((now, Failures { count, since })) = self.outage else {
             return error;
         };
         let seconds = now.saturating_sub(since).as_secs_f64();
-        // Failures before the call began may be those of other requests.
+        // Failures before the call began may be failures of other requests.
         let whose = if since < self.began {
             " (all processes that share the budget)"
         } else {
@@ -348,7 +348,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// A call, or a page of a scan, with one setting that is not the default.
+    /// Returns a call, or a page of a scan, with one setting that is not the default.
     fn call(is_scan: bool, name: &str, value: u32) -> RetryState<'static> {
         let mut builder = Builder::default();
         builder.base_url("https://talent.example").set(name, value);
@@ -368,7 +368,7 @@ mod tests {
         Error::new(ErrorKind::RateLimited, "").with_retry_after(Some(seconds * SECOND))
     }
 
-    /// The deadline of a call that began at 0.
+    /// Returns the deadline of a call that began at 0.
     fn deadline(call: &RetryState<'_>) -> Deadline {
         if call.is_scan {
             Deadline::of_page(Time::ZERO, call.config.timeout)
@@ -392,14 +392,14 @@ mod tests {
             assert!(wait >= ceiling / 2 && wait <= ceiling, "{index}: {wait:?}");
         }
         assert_eq!(fails(&mut call, status(500)), None);
-        // Refused tokens use no attempts, unless something else has failed as well.
+        // Refused tokens use no attempts, unless something else failed as well.
         let mut call = attempts(false, 3);
         let refused = |call: &mut RetryState<'_>| {
-            let goes_on = call.retry_with_new_token(false);
+            let continues = call.retry_with_new_token(false);
             assert_eq!(fails(call, status(401)), Some(Duration::ZERO));
             // The next attempt begins.
             call.is_refused = false;
-            goes_on
+            continues
         };
         assert!((0..10).all(|_| refused(&mut call)));
         assert_eq!(fails(&mut call, limited(1)), Some(Duration::ZERO));
@@ -412,16 +412,17 @@ mod tests {
         // A scan or not, the number of other requests that failed within the last minute, and the number of attempts.
         for (is_scan, others, sent) in [(true, 0, 4), (true, 1, 100), (false, 1, 4)] {
             let mut call = attempts(is_scan, 4);
-            let mut goes_on = |own: &u32| {
+            let mut continues = |own: &u32| {
                 let failures = (None, own + others);
                 call.failed(Time::ZERO, deadline(&call), status(500), failures)
                     .is_ok()
             };
-            assert_eq!((1..100).take_while(|own| goes_on(own)).count() + 1, sent);
+            assert_eq!((1..100).take_while(|own| continues(own)).count() + 1, sent);
         }
     }
 
-    /// A limit that was reached, a token that was refused, and failures in a row: none of them is a failure of others.
+    /// None of these counts as a failure of others: a limit that was reached, a token that was refused, and failures in
+    /// a row.
     #[test]
     fn a_page_alone_ends_with_its_attempts_after_failures_of_other_kinds() {
         // A 429 is an attempt of the page, too.
@@ -516,7 +517,8 @@ mod tests {
         );
     }
 
-    /// Each probe is eight seconds after the previous one, and is either the call's own or that of another call.
+    /// Each probe is eight seconds after the previous one, and is either the call's own probe or a probe of another
+    /// call.
     #[test]
     fn a_single_call_ends_after_as_many_failed_probes_as_attempts() {
         let since = Time::ZERO;

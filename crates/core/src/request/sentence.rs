@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// The members of a JSON object in which services say what is wrong, the most informative first (RFC 6749, RFC 9457,
 /// and common use).
-const SAYING: [&str; 10] = [
+const MESSAGE_FIELDS: [&str; 10] = [
     "error_description",
     "message",
     "detail",
@@ -39,7 +39,7 @@ fn said_by(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()).filter(|text| !text.trim().is_empty()),
         Value::Array(items) => items.iter().find_map(said_by),
         Value::Object(members) => {
-            let mut members = SAYING.iter().filter_map(|name| members.get(*name));
+            let mut members = MESSAGE_FIELDS.iter().filter_map(|name| members.get(*name));
             members.find_map(said_by)
         }
         _ => None,

@@ -24,11 +24,12 @@ use talentdata_types::{CREATE_TOKEN, Method, Secret, TokenRequest, TokenUse};
 use url::Url;
 
 /// The client's name in the header `User-Agent`.
-const NAME: &str = concat!("talentdata/", env!("CARGO_PKG_VERSION"));
+const USER_AGENT_NAME: &str = concat!("talentdata/", env!("CARGO_PKG_VERSION"));
 
-/// The statuses of redirects that are followed, and the maximum number in a row.
+/// The statuses of redirects that are followed.
 const FOLLOWED: [u16; 5] = [301, 302, 303, 307, 308];
-const MOST_REDIRECTS: u32 = 5;
+/// The maximum number of redirects in a row.
+const MAX_REDIRECTS: u32 = 5;
 
 /// The connections, the token, the queue for the budget and the memory that all clones of a client share.
 pub(crate) struct Service {
@@ -54,7 +55,7 @@ impl Service {
         })
     }
 
-    /// Opens a connection to the service, and closes it again. Returns the steps that have succeeded.
+    /// Opens a connection to the service, and closes it again. Returns the steps that succeeded.
     pub(crate) async fn examine(&self) -> (Seen, Result<()>) {
         let service = self.config.base_url.to_string();
         self.transport.examine(&service).await
@@ -115,7 +116,7 @@ impl Service {
                             client,
                             "asking for a smaller page"
                         );
-                        state.begin_anew(now);
+                        state.restart_for_smaller_page(now);
                         // A redirect contains the old size.
                         call.redirected = None;
                     }
@@ -125,7 +126,7 @@ impl Service {
                             continue;
                         }
                         (Smaller::Later, _) => {}
-                        // No smaller page comes either, so the first refusal is the most useful error.
+                        // No smaller page arrives either, so the first refusal is the most useful error.
                         (Smaller::No, refusal) => error = refusal.unwrap_or(error),
                     }
                 }
@@ -160,7 +161,7 @@ impl Service {
         let outcome = outcome.unwrap_or_else(|_| Err(state.out_of_time()));
         outcome.map_err(|error| {
             let error = state.describe(error).with_operation(operation);
-            // A scan says once why it ends.
+            // A scan logs once why it ends.
             if is_scan {
                 error
             } else {
@@ -201,13 +202,13 @@ impl Service {
             Priority::Background if state.is_scan => PriorityClass::Background,
             _ => PriorityClass::Single,
         };
-        let came = clock::now();
+        let asked_at = clock::now();
         let permit = self
             .queue
             .admit(class, Endpoint::Api, state, deadline)
             .await?;
         state.sent = clock::now();
-        let waited = state.sent.saturating_sub(came);
+        let waited = state.sent.saturating_sub(asked_at);
         state.attempts += 1;
         call.count(|stats| {
             stats.requests += 1;
@@ -257,7 +258,7 @@ impl Service {
         Scrubber::new(known.iter().chain(token_secret))
     }
 
-    /// Sends one request and reads its response. An error is fit to be shown.
+    /// Sends one request and reads its response. Errors are safe to show.
     async fn send<T>(
         &self,
         call: &mut Call,
@@ -301,7 +302,7 @@ impl Service {
             None => read(&response),
         };
         outcome.map_err(|error| {
-            let said = response.said();
+            let said = response.service_sentence();
             // A response of the token endpoint may contain a token, regardless of its status.
             let shows_body = operation != CREATE_TOKEN.id
                 && self.config.error_bodies == ErrorBodies::Excerpt
@@ -314,14 +315,14 @@ impl Service {
             let body = shows_body.then(|| scrubber.snippet(&response.body));
             let id = response.header("x-request-id").map(str::to_owned);
             let error = error
-                .with_said(said)
+                .with_service_sentence(said)
                 .with_response(status, id, body.flatten());
             error.sanitize(&scrubber)
         })
     }
 
     /// Handles a redirect. A GET request follows it within the origin, and the error says so. Any other call ends with
-    /// an error. So credentials and requests that change something only go where the user has sent them.
+    /// an error. So credentials and requests that change something only go to the address that the user chose.
     fn redirect(&self, call: &mut Call, response: &Response, error: Error) -> Error {
         let from = call.redirected.take().unwrap_or_else(|| self.url(call));
         let target = response.header("location");
@@ -343,8 +344,8 @@ impl Service {
             format!("{path} without the parameters of the request, which is not followed")
         } else if !FOLLOWED.contains(&response.status.as_u16()) {
             format!("{path} with a status that is not followed")
-        } else if call.redirects == MOST_REDIRECTS {
-            format!("{path}, and has done so {MOST_REDIRECTS} times before")
+        } else if call.redirects == MAX_REDIRECTS {
+            format!("{path}, and has done so {MAX_REDIRECTS} times before")
         } else {
             to.set_fragment(None);
             call.redirects += 1;
@@ -354,8 +355,8 @@ impl Service {
         error.with_message(format!("the service redirects to {why}"))
     }
 
-    /// Requests a token, in place of the call that needs it. If the service refuses the secret, and its source has
-    /// another one by now, it is requested once more.
+    /// Requests a token, in place of the call that needs it. If the service refuses the secret, and the source of the
+    /// secret now has another one, the token is requested once more.
     async fn fetch_token(
         &self,
         state: &mut RetryState<'_>,
@@ -426,7 +427,7 @@ impl Service {
         headers.extend(parts.headers.clone());
         headers.insert(ACCEPT, HeaderValue::from_static(call.operation.accept));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
-        headers.insert(USER_AGENT, HeaderValue::from_static(NAME));
+        headers.insert(USER_AGENT, HeaderValue::from_static(USER_AGENT_NAME));
         if let (Some(_), Some(of)) = (&parts.body, &call.operation.body) {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(of.media_type));
         }

@@ -30,7 +30,7 @@ const SMALL_BODY: usize = 64 * 1024;
 /// The largest body of a page, decompressed, in bytes.
 const PAGE_BODY: usize = 64 * 1024 * 1024;
 /// The capacity of a body is a multiple of this, so that freed memory fits the next body.
-const ROOM: usize = 16 * 1024;
+const CAPACITY_STEP: usize = 16 * 1024;
 
 /// The HTTP client of one configuration.
 pub(crate) struct Transport {
@@ -57,7 +57,7 @@ pub(crate) struct Exchange {
     pub(crate) waited_for_memory: Duration,
 }
 
-/// The time by which an attempt must be done, and the setting that says so.
+/// The time by which an attempt must be done, and the setting that limits it.
 #[derive(Clone, Copy)]
 struct Limit {
     until: Time,
@@ -77,7 +77,7 @@ impl Transport {
         })
     }
 
-    /// Opens a connection to the service, and closes it again. Returns the steps that have succeeded.
+    /// Opens a connection to the service, and closes it again. Returns the steps that succeeded.
     pub(crate) async fn examine(&self, service: &str) -> (Seen, Result<()>) {
         let mut seen = Seen::default();
         let Ok(service) = service.parse() else {
@@ -132,7 +132,7 @@ impl Transport {
         };
         let received: Result<Response> = received.await;
         deadline.extend(waited);
-        // If the call has run out of time, it has not waited long enough to know that the request failed.
+        // If the call ran out of time, it did not wait long enough to know whether the request failed.
         if received.as_ref().is_err_and(Error::is_outage) && clock::now() < deadline.time() {
             let sent = permit.outcome != Some(RequestOutcome::Unsent);
             permit.outcome = Some(RequestOutcome::Failed { sent });
@@ -212,7 +212,7 @@ impl Transport {
                 }
                 if length > body.capacity() {
                     let doubled = (2 * body.capacity()).min(most);
-                    let room = length.max(doubled).next_multiple_of(ROOM);
+                    let room = length.max(doubled).next_multiple_of(CAPACITY_STEP);
                     if let Some(claim) = &mut claim {
                         // The wait for memory does not count.
                         let waited = claim.grow(room).await;

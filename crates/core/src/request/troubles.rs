@@ -1,7 +1,7 @@
 //! The warnings of a client: the failures that it recovers from, and the beginning and the end of an outage.
 //!
-//! A failure is a warning once a call has succeeded in spite of it, and each kind of failure at most once a minute, with
-//! the number of times. Failures during an outage are not mentioned: the outage is.
+//! A failure is logged as a warning once its call succeeded. Each kind of failure is logged at most once a minute, with
+//! the number of times. During an outage, only the outage is logged.
 
 use super::call::Call;
 use crate::budget::Failures;
@@ -14,8 +14,8 @@ use std::time::Duration;
 
 /// The shortest time between two warnings about the same kind of failure.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// Failures that end sooner are no outage to speak of: a service that fails now and then has many of them.
-const BRIEF: Duration = Duration::from_secs(1);
+/// The shortest outage that is logged. A service that fails now and then has many shorter ones.
+const MIN_OUTAGE: Duration = Duration::from_secs(1);
 
 /// A failure of a call that may succeed later.
 #[derive(Clone, Copy, Debug)]
@@ -29,17 +29,17 @@ pub(super) struct Trouble {
 /// The failures of one client that its log mentions.
 pub(crate) struct Troubles {
     client: Option<String>,
-    state: Mutex<State>,
+    state: Mutex<WarningState>,
 }
 
 /// The warnings given so far. The methods read no clock.
 #[derive(Default)]
-struct State {
+struct WarningState {
     /// The time of the last success before the outage, while it lasts.
     outage: Option<Time>,
     /// The beginning and the end of the last outage.
     over: Option<(Time, Time)>,
-    /// The time of the last warning about each kind of failure, and the number of calls that have recovered since.
+    /// The time of the last warning about each kind of failure, and the number of calls that recovered since.
     recovered: BTreeMap<(&'static str, Option<u16>), (Time, u32)>,
 }
 
@@ -51,8 +51,8 @@ impl Troubles {
         }
     }
 
-    /// Warns of an outage if these failures in a row are one, and it is new. `error` is the last failure, if this client
-    /// has met it.
+    /// Warns of an outage if these failures in a row are one, and it is new. `error` is the last failure, if it was a
+    /// failure of this client.
     pub(super) fn failing(&self, now: Time, failures: &Failures, error: Option<&Error>) {
         if !failures.is_outage() || !lock(&self.state).begins(now, failures.since) {
             return;
@@ -94,32 +94,32 @@ impl Troubles {
                 attempt = attempts,
                 times,
                 client = self.client,
-                "a call has succeeded after a failure"
+                "a call succeeded after a failure"
             );
         }
     }
 }
 
-impl State {
+impl WarningState {
     /// Returns whether an outage begins. Failures that were counted before the last one ended belong to that one.
     fn begins(&mut self, now: Time, since: Time) -> bool {
         let is_over = self.over.is_some_and(|(_, end)| now <= end);
-        let is_new = self.outage.is_none() && !is_over && now >= since + BRIEF;
+        let is_new = self.outage.is_none() && !is_over && now >= since + MIN_OUTAGE;
         if is_new {
             self.outage = Some(since);
         }
         is_new
     }
 
-    /// Ends the outage, if there is one, and returns how long it has lasted. The success of a request that was sent before
-    /// the outage began, and whose body arrived late, does not end it.
+    /// Ends the outage, if there is one, and returns its duration. The success of a request that was sent before the
+    /// outage began, and whose body arrived late, does not end it.
     fn ends(&mut self, now: Time, sent: Time) -> Option<Duration> {
         let since = self.outage.take_if(|since| sent >= *since)?;
         self.over = Some((since, now));
         Some(now.saturating_sub(since))
     }
 
-    /// Counts a recovery. Returns the number since the last warning if there is to be another one.
+    /// Counts a recovery. Returns the number since the last warning if another one is due.
     fn recovers(&mut self, now: Time, trouble: Trouble) -> Option<u32> {
         if let Some((since, end)) = self.over
             && (since..=end).contains(&trouble.time)
@@ -146,7 +146,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// A failure at this second.
+    /// Returns a failure at this second.
     fn trouble(second: u32, status: u16) -> Trouble {
         Trouble {
             time: second * SECOND,
@@ -156,8 +156,8 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_failure_is_told_once_a_minute_with_its_number() {
-        let mut state = State::default();
+    fn each_kind_of_failure_is_logged_once_a_minute_with_its_number() {
+        let mut state = WarningState::default();
         let mut recovers =
             |second, status| state.recovers(second * SECOND, trouble(second, status));
         let told = |second: u32| Some((second, recovers(second, 500)?));
@@ -172,15 +172,15 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_is_told_once_and_its_failures_are_not() {
-        let mut state = State::default();
-        assert!(!state.begins(SECOND + BRIEF / 2, SECOND));
-        assert!(state.begins(SECOND + BRIEF, SECOND));
+    fn an_outage_is_logged_once_and_its_failures_are_not() {
+        let mut state = WarningState::default();
+        assert!(!state.begins(SECOND + MIN_OUTAGE / 2, SECOND));
+        assert!(state.begins(SECOND + MIN_OUTAGE, SECOND));
         assert!(!state.begins(SECOND * 3, SECOND));
         assert_eq!(state.ends(SECOND * 5, SECOND / 2), None);
         assert_eq!(state.ends(SECOND * 9, SECOND * 8), Some(SECOND * 8));
         assert_eq!(state.ends(SECOND * 9, SECOND * 8), None);
-        // Another call counted these failures before the outage ended, and tells them only now.
+        // Another call counted these failures before the outage ended, and reports them only now.
         assert!(!state.begins(SECOND * 9, SECOND));
         let told = [1, 5, 9, 10].map(|second| state.recovers(SECOND * 20, trouble(second, 500)));
         assert_eq!(told, [None, None, None, Some(1)]);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The number of fields of each kind that the summary names.
-const SHOWN: usize = 5;
+const MAX_SHOWN_FIELDS: usize = 5;
 
 /// Limits the length of an `id` in an example. A longer one is omitted.
 const MAX_ID_BYTES: usize = 200;
@@ -16,18 +16,19 @@ const MAX_ID_BYTES: usize = 200;
 /// The differences between records and their columns. Fields are named by JSON pointers, with `*` in the place of an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SchemaDifferences {
-    /// Fields without a column, unless the caller asked not to be told.
+    /// Fields without a column, unless the caller ignores them.
     pub new_fields: BTreeMap<String, Difference>,
-    /// Fields that are absent or null, although they are not nullable in the schema that was given, or in every record.
+    /// Fields that are absent or null although the given schema does not allow null, or that are absent or null in
+    /// every record.
     pub missing_fields: BTreeMap<String, Difference>,
-    /// Fields with values that their column cannot hold, unless the caller asked not to be told.
+    /// Fields with values that their column cannot hold, unless the caller ignores them.
     pub other_types: BTreeMap<String, Difference>,
 }
 
 /// The number of times that a field differed from its column, and an example.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
-    /// The number of times.
+    /// The number of times that the field differed.
     pub count: u64,
     /// The type of the column, as schema files name it; null for a new field.
     #[serde(default)]
@@ -35,7 +36,7 @@ pub struct Difference {
     /// The number of values of each type: `string`, `number`, `boolean`, `array`, `object`, `null` or `nothing`.
     #[serde(default)]
     pub found: BTreeMap<String, u64>,
-    /// The first such value.
+    /// The first value that differed.
     pub example: Example,
 }
 
@@ -59,7 +60,7 @@ impl SchemaDifferences {
         let kinds = [&self.other_types, &self.new_fields, &self.missing_fields];
         let mut parts = Vec::new();
         for (kind, fields) in kinds.into_iter().enumerate() {
-            for (name, field) in fields.iter().take(SHOWN) {
+            for (name, field) in fields.iter().take(MAX_SHOWN_FIELDS) {
                 let (count, example) = (field.count, field.example.in_words());
                 let column = field.column.as_deref().unwrap_or_default();
                 let found = field.found.keys().map(String::as_str);
@@ -72,7 +73,11 @@ impl SchemaDifferences {
                     _ => format!("{name} is missing in {count} places, first in {example}"),
                 });
             }
-            if let Some(more) = fields.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+            if let Some(more) = fields
+                .len()
+                .checked_sub(MAX_SHOWN_FIELDS)
+                .filter(|more| *more > 0)
+            {
                 parts.push(format!("{more} fields more"));
             }
         }

@@ -48,7 +48,7 @@ pub(super) struct Driver {
     /// The key of the records in a response, once it is known.
     records_key: Option<String>,
     identity_key: IdentityKey,
-    /// The key with which identities are hashed. Where `id` is hashed, it is not the one that is stored, from which ids
+    /// The key with which identities are hashed. If `id` is hashed, it differs from the stored key, from which ids
     /// could be guessed.
     secret_key: IdentityKey,
 }
@@ -91,7 +91,7 @@ impl Driver {
         }
     }
 
-    /// Runs until the end of the list, an error, or the end of the receiver.
+    /// Runs until the list ends, an error occurs, or the receiver is dropped.
     pub(super) async fn run(mut self, batches: Sender<Result<Batch>>) {
         if let Err(error) = self.read(&batches).await {
             let client_id = self.service.config.client_id.as_deref();
@@ -148,7 +148,7 @@ impl Driver {
                 self.fetch(request, wanted);
             }
             self.calls.needed.send_replace(self.sequence.needed());
-            let lost = || Error::new(ErrorKind::Internal, "a scan has lost its place");
+            let lost = || Error::new(ErrorKind::Internal, "a scan lost its place");
             let arrived = self.underway.join_next().await.ok_or_else(lost)?;
             let (request, page) = arrived.map_err(|_| Error::panicked("a request for a page"))?;
             if let (None, Ok((page, _))) = (&self.records_key, &page)
@@ -160,7 +160,7 @@ impl Driver {
         }
     }
 
-    /// Returns whether nothing has been read yet, and the page size comes from the number of records wanted.
+    /// Returns whether nothing was read yet, and the page size comes from the number of records wanted.
     fn page_size_is_limit(&self) -> bool {
         let ScanOptions {
             page_size, limit, ..

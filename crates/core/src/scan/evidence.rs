@@ -24,8 +24,8 @@ pub(crate) struct Evidence {
     /// True if a page had to be read again.
     pub(super) repaired: bool,
     pub(super) doubts: Vec<Doubt>,
-    /// The total and the arrival time of the last response that was certainly sent after the previous tip: its request
-    /// was sent after the previous tip had arrived. Other responses may have overtaken each other.
+    /// The total and the arrival time of the last response that was certainly sent after the previous such response,
+    /// because its request was sent after that one arrived. Other responses may have overtaken each other.
     #[serde(skip)]
     tip: Option<(u64, u64)>,
     /// The number of responses since the tip.

@@ -57,7 +57,7 @@ const MAX_BETWEEN: usize = 200;
 pub(crate) enum Verdict {
     /// Deliver the new records of the page.
     Deliver(Delivery),
-    /// Keep the page until the page at this offset has been joined.
+    /// Keep the page until the page at this offset is joined.
     NeedsEarlier(u64),
     /// Drop the page, and read the page at this offset.
     Retry(u64),
@@ -70,7 +70,7 @@ pub(crate) enum Verdict {
 pub(crate) struct Delivery {
     /// The index of each record to deliver, with the record's place in the order.
     pub(crate) fresh: Vec<(usize, DeliveredId)>,
-    /// The indices of records that were inserted behind the scan and are not delivered.
+    /// The indices of records that were inserted in the part that was already read, and are not delivered.
     pub(crate) inserted_behind_us: Vec<usize>,
     /// True if pages that were read ahead must be dropped.
     pub(crate) drops_read_ahead: bool,
@@ -113,7 +113,7 @@ pub(crate) struct Joiner {
     extra_overlap: u64,
     /// The number of records that the service grants in a page.
     granted: u64,
-    /// The reason why pages cannot be joined and are delivered without that; `None` if they can be joined.
+    /// The reason why pages cannot be joined, and are delivered unjoined; `None` if they can be joined.
     cannot_join: Option<Doubt>,
     /// The distance of the last step back from a page without known records.
     back: u64,
@@ -228,8 +228,8 @@ impl Joiner {
         continues && offset.saturating_add(self.overlap()) < total
     }
 
-    /// Returns whether the end was read once and the total has not changed so far. All records were received by then,
-    /// so the beginning and the end can be read again at the same time.
+    /// Returns whether the end was read once and the total did not change so far. All records were received by then, so
+    /// the beginning and the end can be read again at the same time.
     pub(crate) fn is_at_end(&self) -> bool {
         self.phase == Phase::Reading && self.ends == 1 && !self.evidence.total_changed
     }

@@ -31,13 +31,13 @@ pub struct ScanOptions {
     pub limit: Option<u64>,
     /// Values of the list's parameters, for example filters. They are sent with every page.
     pub arguments: Arguments,
-    /// The only fields to keep beside `id`, by name or JSON pointer, with `*` for the items of an array: `email`,
-    /// `/languages/*/level`. The others are gone before a record is delivered or written. Default: all fields.
+    /// The fields to keep in addition to `id`, by name or JSON pointer, with `*` for the items of an array: `email`,
+    /// `/languages/*/level`. All others are removed before a record is delivered or written. Default: all fields.
     pub fields: Vec<String>,
-    /// The fields to leave out, in the same form, without those of `id`. They precede `fields` and `hash`.
+    /// The fields to drop, in the same form; `id` cannot be dropped. They take precedence over `fields` and `hash`.
     pub drop: Vec<String>,
-    /// The fields in whose place a digest is delivered, in the same form; `null` stays null. With `fields`, they are kept as
-    /// well. The setting `hash_key` has the key.
+    /// The fields whose values are replaced by a digest, in the same form; `null` stays null. With `fields`, they are
+    /// kept as well. The setting `hash_key` is the key.
     pub hash: Vec<String>,
     /// True if records are read as a type.
     pub(crate) is_typed: bool,

@@ -1,4 +1,4 @@
-//! The records that a scan has delivered, in the order of the list: an order-maintenance list with relabelling.
+//! The delivered records of a scan, in the order of the list: an order-maintenance list with relabelling.
 //!
 //! Each record has a place, a number that grows along the list. A record that is inserted between two others gets a
 //! place between theirs. If there is no room, the places of a stretch after it are spread evenly, which takes a

@@ -1,4 +1,4 @@
-//! Which fields of records a scan lets through. Nothing behind its pages sees the others.
+//! The fields of records that a scan delivers. Code that receives its pages never sees the others.
 
 use super::options::ScanOptions;
 use super::receipt::Receipt;
@@ -15,29 +15,29 @@ use talentdata_types::{ListName, ListShape};
 /// The step of a pointer that stands for every item of an array.
 const ITEMS: &str = "*";
 
-/// The fate of a field that an option names.
+/// The action for a field that an option names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    /// It is one of the only fields to keep.
+enum FieldAction {
+    /// The field is kept. If any field has this action, others are dropped.
     Keep,
-    /// It is left out.
+    /// The field is dropped.
     Drop,
     /// A digest takes the place of its value.
     Hash,
 }
 
-impl Fate {
-    /// Each fate, and the name of its option.
-    const ALL: [(Fate, &str); 3] = [
-        (Fate::Keep, "fields"),
-        (Fate::Drop, "drop"),
-        (Fate::Hash, "hash"),
+impl FieldAction {
+    /// Each action, and the name of its option.
+    const ALL: [(FieldAction, &str); 3] = [
+        (FieldAction::Keep, "fields"),
+        (FieldAction::Drop, "drop"),
+        (FieldAction::Hash, "hash"),
     ];
 
     /// Returns the option that names such fields.
     fn option(self) -> &'static str {
-        let mut all = Fate::ALL.iter();
-        all.find(|(fate, _)| *fate == self)
+        let mut all = FieldAction::ALL.iter();
+        all.find(|(action, _)| *action == self)
             .map_or("", |(_, option)| option)
     }
 }
@@ -45,8 +45,8 @@ impl Fate {
 /// A field, or a part of one, that an option names.
 #[derive(Debug)]
 struct Pointer {
-    fate: Fate,
-    /// The name as the caller has written it.
+    action: FieldAction,
+    /// The name as the caller wrote it.
     name: String,
     /// The steps of the pointer, their escapes resolved.
     steps: Vec<String>,
@@ -65,26 +65,28 @@ pub(super) struct FieldPolicy {
 }
 
 impl FieldPolicy {
-    /// Creates the policy of a scan, which is only looked at.
+    /// Creates the policy of a scan without the key of digests, for inspection.
     ///
     /// # Errors
-    /// `InvalidArgument` for what is neither a name nor a pointer, and for `id` in `drop`.
+    /// `InvalidArgument` for a string that is neither a name nor a pointer, and for `id` in `drop`.
     fn new(options: &ScanOptions) -> Result<Self> {
         let keeps = !options.fields.is_empty();
         let mut pointers = Vec::new();
-        for (fate, option) in Fate::ALL {
-            for name in options.named(fate) {
+        for (action, option) in FieldAction::ALL {
+            for name in options.named(action) {
                 pointers.push(Pointer {
-                    fate,
+                    action,
                     name: name.clone(),
                     steps: steps(option, name)?,
                     matched: false,
                 });
             }
         }
-        let mut dropped = pointers.iter().filter(|one| one.fate == Fate::Drop);
+        let mut dropped = pointers
+            .iter()
+            .filter(|one| one.action == FieldAction::Drop);
         if dropped.any(|one| one.steps.first().is_some_and(|name| name == "id")) {
-            let message = "drop: id cannot be left out, because it tells records apart; leave it out of drop, or name it in hash";
+            let message = "drop: id cannot be dropped, because it identifies records; remove it from drop, or add it to hash";
             return Err(Error::invalid(message));
         }
         Ok(FieldPolicy {
@@ -105,10 +107,10 @@ impl FieldPolicy {
         })
     }
 
-    /// Returns the key if a digest takes the place of `id`, which then must not be known from anything else either.
+    /// Returns the key if a digest takes the place of `id`, which then must not appear anywhere else either.
     pub(super) fn key_of_id(&self) -> Option<&HashKey> {
         let is_id = |one: &Pointer| {
-            one.fate == Fate::Hash && one.steps.first().is_some_and(|name| name == "id")
+            one.action == FieldAction::Hash && one.steps.first().is_some_and(|name| name == "id")
         };
         self.key
             .as_ref()
@@ -118,25 +120,31 @@ impl FieldPolicy {
     /// Checks that records still have all documented fields, which typed reading needs.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the field and the way out.
+    /// `InvalidArgument`, naming the field and the remedy.
     pub(super) fn check_typed(&self, shape: &ListShape) -> Result<()> {
-        let refuse = |fate: Fate, name: &str, what: &str| {
+        let refuse = |action: FieldAction, name: &str, what: &str| {
             Err(Error::invalid(format!(
                 "{}: the documented field {name} is {what}, and typed records need it; read raw records or columns",
-                fate.option()
+                action.option()
             )))
         };
         for field in shape.fields {
             let name = field.name;
-            let is_kept = |one: &Pointer| one.fate == Fate::Keep && one.steps.len() == 1;
-            if self.of_field(name).any(|one| one.fate == Fate::Hash) {
-                return refuse(Fate::Hash, name, "hashed");
+            let is_kept = |one: &Pointer| one.action == FieldAction::Keep && one.steps.len() == 1;
+            if self
+                .of_field(name)
+                .any(|one| one.action == FieldAction::Hash)
+            {
+                return refuse(FieldAction::Hash, name, "hashed");
             }
-            if self.of_field(name).any(|one| one.fate == Fate::Drop) {
-                return refuse(Fate::Drop, name, "left out");
+            if self
+                .of_field(name)
+                .any(|one| one.action == FieldAction::Drop)
+            {
+                return refuse(FieldAction::Drop, name, "dropped");
             }
             if self.keeps && name != "id" && !self.of_field(name).any(is_kept) {
-                return refuse(Fate::Keep, name, "left out");
+                return refuse(FieldAction::Keep, name, "dropped");
             }
         }
         Ok(())
@@ -148,11 +156,16 @@ impl FieldPolicy {
             let mut own = self.of_field(name);
             let is_missing = self.keeps
                 && *name != "id"
-                && self.of_field(name).all(|one| one.fate == Fate::Drop);
-            is_missing || own.any(|one| one.fate == Fate::Drop && one.steps.len() == 1)
+                && self
+                    .of_field(name)
+                    .all(|one| one.action == FieldAction::Drop);
+            is_missing || own.any(|one| one.action == FieldAction::Drop && one.steps.len() == 1)
         };
         let names = shape.fields.iter().map(|field| field.name);
-        let hashed = self.pointers.iter().filter(|one| one.fate == Fate::Hash);
+        let hashed = self
+            .pointers
+            .iter()
+            .filter(|one| one.action == FieldAction::Hash);
         AlteredFields {
             left_out: names.filter(is_left_out).collect(),
             hashed: hashed.map(|one| one.steps.clone()).collect(),
@@ -170,7 +183,7 @@ impl FieldPolicy {
         self.pointers.iter().filter(is_own)
     }
 
-    /// Returns the page with what is kept of its records. Each keeps its place.
+    /// Returns the page with only the kept parts of its records. Each record keeps its place.
     pub(super) fn apply(&mut self, mut page: Page) -> Result<Page> {
         let Some(offset) = page.records.first().map(RawRecord::offset) else {
             return Ok(page);
@@ -190,7 +203,10 @@ impl FieldPolicy {
     /// Returns the fields that no record had.
     pub(super) fn unmatched(&self) -> impl Iterator<Item = &str> {
         let is_dropped = move |other: &Pointer| {
-            let mut dropped = self.pointers.iter().filter(|one| one.fate == Fate::Drop);
+            let mut dropped = self
+                .pointers
+                .iter()
+                .filter(|one| one.action == FieldAction::Drop);
             dropped.any(|one| other.steps.starts_with(&one.steps) && one.matched)
         };
         let unmatched = self.pointers.iter();
@@ -198,7 +214,7 @@ impl FieldPolicy {
         unmatched.map(|one| one.name.as_str())
     }
 
-    /// Returns what is kept of a record.
+    /// Returns the kept parts of a record.
     fn kept(&mut self, record: &str) -> String {
         let all: Vec<usize> = (0..self.pointers.len()).collect();
         let mut out = String::with_capacity(record.len());
@@ -206,8 +222,8 @@ impl FieldPolicy {
         out
     }
 
-    /// Writes what is kept of an object or array to which the first `depth` steps of these pointers lead. `is_kept` is true if
-    /// parts are kept that no pointer names.
+    /// Writes the kept parts of an object or array to which the first `depth` steps of these pointers lead. `is_kept`
+    /// is true if parts are kept that no pointer names.
     fn value(
         &mut self,
         value: &str,
@@ -228,7 +244,7 @@ impl FieldPolicy {
         let start = out.len();
         for (raw, part) in parts {
             let name = raw.map_or(Some(ITEMS.into()), json::text);
-            let (mut further, mut fates) = (Vec::new(), Vec::new());
+            let (mut further, mut actions) = (Vec::new(), Vec::new());
             for at in pointers {
                 let Some(pointer) = self.pointers.get_mut(*at) else {
                     continue;
@@ -238,19 +254,19 @@ impl FieldPolicy {
                 }
                 if pointer.steps.len() == depth + 1 {
                     pointer.matched = true;
-                    fates.push(pointer.fate);
+                    actions.push(pointer.action);
                 } else {
                     further.push(*at);
                 }
             }
-            if fates.contains(&Fate::Drop) {
+            if actions.contains(&FieldAction::Drop) {
                 continue;
             }
-            let is_hashed = fates.contains(&Fate::Hash);
+            let is_hashed = actions.contains(&FieldAction::Hash);
             let is_id = depth == 0 && name.as_deref() == Some("id");
-            let is_kept = is_kept || is_id || fates.contains(&Fate::Keep);
+            let is_kept = is_kept || is_id || actions.contains(&FieldAction::Keep);
             let has_parts = part.starts_with(['{', '[']) && !further.is_empty();
-            // Of a value without parts, nothing is kept for the sake of its parts.
+            // A value without parts is not kept because of pointers to its parts.
             if !(is_kept || is_hashed || has_parts) {
                 continue;
             }
@@ -313,23 +329,23 @@ fn is_index(step: &str) -> bool {
 /// The documented fields that records no longer have, and those that are digests now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AlteredFields {
-    /// The fields of which nothing is kept.
+    /// The fields that are dropped completely.
     pub left_out: Vec<&'static str>,
     /// The steps to each hashed value: names of fields, and `*` for the items of an array.
     pub hashed: Vec<Vec<String>>,
 }
 
 impl ScanOptions {
-    /// Returns the fields that have this fate.
-    fn named(&self, fate: Fate) -> &[String] {
-        match fate {
-            Fate::Keep => &self.fields,
-            Fate::Drop => &self.drop,
-            Fate::Hash => &self.hash,
+    /// Returns the names of the fields with this action.
+    fn named(&self, action: FieldAction) -> &[String] {
+        match action {
+            FieldAction::Keep => &self.fields,
+            FieldAction::Drop => &self.drop,
+            FieldAction::Hash => &self.hash,
         }
     }
 
-    /// Returns the options with what the setting `lists` says about this list. Options can only leave out more.
+    /// Returns the options combined with the setting `lists` for this list. Options can only drop more.
     #[must_use]
     pub fn under(&self, config: &Config, list: ListName) -> Self {
         let mut options = self.clone();
@@ -378,14 +394,14 @@ impl ScanOptions {
         config.require_hash_key().map(Some)
     }
 
-    /// Returns how the fields of records are altered; not at all for options that [`check`](Self::check) refuses.
+    /// Returns the altered fields of records, or none for options that [`check`](Self::check) refuses.
     pub fn altered(&self, shape: &ListShape) -> AlteredFields {
         FieldPolicy::new(self)
             .map_or_else(|_| AlteredFields::default(), |policy| policy.altered(shape))
     }
 
-    /// Returns what receipts record of these options: the values of parameters, and the fields that are kept, dropped or
-    /// hashed, under names that no parameter has.
+    /// Returns these options as receipts record them: the values of parameters, and the fields that are kept, dropped
+    /// or hashed, under names that no parameter has.
     fn recorded(&self, shape: &ListShape) -> BTreeMap<String, Value> {
         let mut recorded = self.arguments.recorded(shape.operation);
         for (option, names) in [
@@ -400,7 +416,8 @@ impl ScanOptions {
         recorded
     }
 
-    /// Returns what checkpoints and mirrors compare: what receipts record, and the name of the key.
+    /// Returns the values that checkpoints and mirrors compare: the options as receipts record them, and the name of
+    /// the key.
     ///
     /// # Errors
     /// See [`hash_key`](Self::hash_key).
@@ -412,7 +429,7 @@ impl ScanOptions {
         Ok(identity)
     }
 
-    /// Returns the receipt of a scan that has done nothing yet.
+    /// Returns the receipt of a scan that did not begin yet.
     pub fn receipt(&self, resource: ListName) -> Receipt {
         Receipt {
             resource: resource.name().to_owned(),
@@ -450,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_field_is_gone_however_its_name_is_written() {
+    fn a_dropped_field_is_removed_in_every_notation_of_its_name() {
         let left = r#"{"id":"1","langs":[{"code":"en"},"x"],"score":0.50}"#;
         assert_eq!(
             kept(&drop(&["name", "/a~1b", "/langs/*/level", "email"])),
@@ -502,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn options_leave_out_more_than_the_settings_and_never_less() {
+    fn options_drop_more_than_the_settings_and_never_less() {
         let lists = r#"{"contacts":{"fields":["a","b"],"drop":["c"],"hash":["d"]}}"#;
         let mut settings = Builder::default();
         settings

@@ -65,7 +65,7 @@ impl DeliveredId {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Offsets {
-    /// No page has shown yet which offsets the service honours.
+    /// It is not known yet which offsets the service honours.
     #[default]
     Unknown,
     /// All offsets.
@@ -121,7 +121,7 @@ impl Resume {
         if whole && records.iter().all(fits) {
             Ok(Resume { state, entries })
         } else {
-            let message = "the identities kept of earlier runs are damaged";
+            let message = "the kept identities of earlier runs are damaged";
             Err(Error::new(ErrorKind::Io, message))
         }
     }
@@ -142,7 +142,8 @@ impl Resume {
 pub struct Batch {
     /// The records to deliver, in order. May be empty.
     pub records: Vec<RawRecord>,
-    /// Records that were inserted during the scan, before records that had been delivered. They are not among `records`.
+    /// Records that were inserted during the scan, before records that were already delivered. They are not among
+    /// `records`.
     pub inserted_behind_us: Vec<RawRecord>,
     /// The receipt up to these records, always unfinished. The scan may have read further.
     pub receipt: Receipt,

@@ -165,7 +165,7 @@ const ASSUMES: &str = "the list keeps its order and its records keep their ident
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completeness {
-    /// The scan has not reached the end of the list.
+    /// The scan did not reach the end of the list yet.
     #[default]
     Unfinished,
     /// Every record that was present throughout the scan was delivered exactly once. `basis` names the proof.
@@ -235,7 +235,7 @@ impl Doubt {
             Self::MovedTooFar => {
                 "pages no longer hold what was delivered, or repeat it without end: the list changes faster than it can be read, or its offsets are not honoured"
             }
-            Self::RepeatedId => "several records have the same id and cannot be told apart",
+            Self::RepeatedId => "several records have the same id and cannot be distinguished",
             Self::EqualRecords => "several records without an id are identical",
             Self::WholePages => {
                 "the service seems to read whole pages of one size only, so that pages cannot overlap, and the list changed while it was read"
@@ -296,7 +296,7 @@ impl Receipt {
         self
     }
 
-    /// Returns the receipt without the `held` records that the caller has not received yet.
+    /// Returns the receipt without the `held` records that the caller did not receive yet.
     pub fn without(mut self, held: usize) -> Self {
         self.records = self.records.saturating_sub(held as u64);
         if held > 0 {
@@ -332,7 +332,7 @@ impl Receipt {
         let (list, records) = (&self.resource, self.records);
         (self.completeness == Completeness::NotProven).then(|| {
             format!(
-                "{list}: {records} records came, and it is not proven that they are all: {}",
+                "{list}: {records} records were received, and it is not proven that they are all: {}",
                 self.reasons()
             )
         })

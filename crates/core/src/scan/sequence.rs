@@ -14,8 +14,8 @@ pub(crate) const AHEAD: usize = 48;
 /// memory at once, and more of them would not be faster.
 pub(super) const AHEAD_UNPACED: usize = 16;
 /// The number of pages that are read ahead at first. It grows by one with each page that joins, and is halved by each
-/// page that does not (additive increase and multiplicative decrease), because pages read ahead of a list that
-/// changes seldom join.
+/// page that does not (additive increase and multiplicative decrease), because pages that were read ahead seldom join
+/// while the list changes.
 const AHEAD_AT_FIRST: usize = 6;
 
 /// The pages of one scan. `P` is the caller's type of page.
@@ -34,12 +34,12 @@ pub(crate) struct Sequence<P> {
     has_ended: bool,
     requests: u64,
     /// The page that was refused, while another page is tried in its place.
-    refusal: Option<Refusal>,
+    refusal: Option<RefusedPage>,
     /// The number of events so far, by which the ages of pages are compared.
     clock: u64,
 }
 
-struct Refusal {
+struct RefusedPage {
     offset: u64,
     error: Error,
     /// The offsets that the service was known to honour before the refusal.
@@ -58,10 +58,10 @@ struct PendingPage<P> {
     expects: u64,
     /// The time of the request.
     sent: u64,
-    state: State<P>,
+    state: PageState<P>,
 }
 
-enum State<P> {
+enum PageState<P> {
     Wanted,
     Underway,
     Arrived(Result<(P, Slice)>),
@@ -107,9 +107,9 @@ impl<P> Sequence<P> {
             self.next = Some(self.joiner.behind(entry.wanted));
             self.queue.push_back(entry);
         }
-        let wanted = |entry: &&mut PendingPage<P>| matches!(entry.state, State::Wanted);
+        let wanted = |entry: &&mut PendingPage<P>| matches!(entry.state, PageState::Wanted);
         let entry = self.queue.iter_mut().find(wanted)?;
-        entry.state = State::Underway;
+        entry.state = PageState::Underway;
         self.clock += 1;
         entry.sent = self.clock;
         Some((entry.request, entry.wanted))
@@ -156,7 +156,7 @@ impl<P> Sequence<P> {
             self.fill_gap(index + 1, slice.end(), size);
         }
         if let Some(entry) = index.and_then(|index| self.queue.get_mut(index)) {
-            entry.state = State::Arrived(page);
+            entry.state = PageState::Arrived(page);
         }
     }
 
@@ -184,13 +184,13 @@ impl<P> Sequence<P> {
     pub(crate) fn join(&mut self) -> Result<Option<(P, Delivery)>> {
         while let Some(entry) = self.queue.pop_front() {
             let (page, mut slice, again) = match entry.state {
-                State::Arrived(Ok((page, slice))) => (page, self.after_refusal(slice)?, false),
-                State::Arrived(Err(error)) => {
+                PageState::Arrived(Ok((page, slice))) => (page, self.after_refusal(slice)?, false),
+                PageState::Arrived(Err(error)) => {
                     self.try_another(entry.wanted.offset, error)?;
                     continue;
                 }
-                State::Shown(page, slice) => (page, slice, true),
-                State::Wanted | State::Underway => {
+                PageState::Shown(page, slice) => (page, slice, true),
+                PageState::Wanted | PageState::Underway => {
                     self.queue.push_front(entry);
                     return Ok(None);
                 }
@@ -216,7 +216,7 @@ impl<P> Sequence<P> {
                 }
                 Verdict::NeedsEarlier(earlier) => {
                     self.queue.push_front(PendingPage {
-                        state: State::Shown(page, slice),
+                        state: PageState::Shown(page, slice),
                         ..entry
                     });
                     self.push_front(earlier);
@@ -237,10 +237,10 @@ impl<P> Sequence<P> {
     }
 
     /// Requests another page after the service refused one. If the service does not honour the offset, a page at
-    /// another offset will show it. If the list has become shorter, its first page will show it.
+    /// another offset will show it. If the list became shorter, its first page will show it.
     ///
     /// # Errors
-    /// Returns the error if it is no refusal. If the page at offset 0 fails as well, returns the refusal.
+    /// Returns the error if it is not a refusal. If the page at offset 0 fails as well, returns the refusal.
     fn try_another(&mut self, offset: u64, error: Error) -> Result<()> {
         if !is_refusal(&error) {
             return Err(error);
@@ -248,7 +248,7 @@ impl<P> Sequence<P> {
         if offset == 0 {
             return Err(self.refusal.take().map_or(error, |refusal| refusal.error));
         }
-        let refusal = self.refusal.get_or_insert(Refusal {
+        let refusal = self.refusal.get_or_insert(RefusedPage {
             offset,
             error,
             offsets: self.joiner.known_offsets(),
@@ -300,7 +300,7 @@ impl<P> Sequence<P> {
             planned,
             expects: self.joiner.granted(),
             sent: 0,
-            state: State::Wanted,
+            state: PageState::Wanted,
         }
     }
 }
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn the_end_is_read_again_together_with_the_beginning() {
         assert_eq!(asked(15), [vec![0], vec![9], vec![14, 0]]);
-        // If the list has grown, the beginning is read only after the new end.
+        // If the list grew, the beginning is read only after the new end.
         let further = [vec![23], vec![24], vec![0]];
         let begun = [vec![0], vec![9], vec![14, 0]].into_iter();
         assert_eq!(asked(25), begun.chain(further).collect::<Vec<_>>());

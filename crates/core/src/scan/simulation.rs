@@ -44,8 +44,8 @@ struct Scenario {
     must: Must,
 }
 
-/// The expectations. A scan is wrong if it counts as proven but has lost a record that was in the list all the time, or
-/// has delivered one twice. Without another expectation, no scan may be wrong.
+/// The expectations. A scan is wrong if it counts as proven but lost a record that was in the list all the time, or
+/// delivered one twice. Without another expectation, no scan may be wrong.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Must {
@@ -69,7 +69,7 @@ struct Must {
     min_delivered: usize,
     /// True if each scan must deliver exactly the initial records, in order.
     delivers_in_order: bool,
-    /// True if the total must not change, exactly that many records must come, and no page may be read again.
+    /// True if the total must not change, exactly that many records must be delivered, and no page may be read again.
     is_counted: bool,
     /// The maximum number of requests of a scan.
     max_requests: Option<u64>,
@@ -213,7 +213,7 @@ impl Trial<'_> {
                 }
             };
             if page.is_ok() && wanted.limit.is_none() {
-                asked.came();
+                asked.arrived();
             }
             let identity = |record: &u64| {
                 let (bytes, by_id) = self.service.identity(*record);

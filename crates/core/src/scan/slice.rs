@@ -8,7 +8,7 @@ use crate::record::{IdentityKey, RecordId};
 pub(crate) struct Slice {
     /// The requested offset.
     pub(crate) offset: u64,
-    /// The requested limit, if it is not that of the scan.
+    /// The requested limit, if it differs from the limit of the scan.
     pub(crate) limit: Option<u64>,
     /// The limit in the page's request, if limits may be reduced.
     pub(crate) asked: Option<u64>,

@@ -1,4 +1,4 @@
-//! Counts the fields and enum values of records that the spec does not know.
+//! NameCounts the fields and enum values of records that the API description does not contain.
 
 use super::receipt::Receipt;
 use crate::json;
@@ -22,17 +22,17 @@ pub fn counted_name<'a, T>(counts: &BTreeMap<String, T>, name: &'a str) -> &'a s
     }
 }
 
-type Counts = BTreeMap<String, u64>;
+type NameCounts = BTreeMap<String, u64>;
 
 /// A name in the records of a page.
 struct PageName<'a> {
     raw: &'a str,
     field: Option<&'static Field>,
-    /// The number of its members, if the spec does not know it.
+    /// The number of members with this name, if the API description does not contain it.
     unknown: u64,
 }
 
-/// Counts records of a list of this shape.
+/// NameCounts records of a list of this shape.
 pub(super) fn count(receipt: &mut Receipt, shape: &ListShape, records: &[RawRecord]) {
     let mut names = Vec::with_capacity(MAX_PAGE_NAMES);
     for record in records {
@@ -70,8 +70,8 @@ pub(super) fn count(receipt: &mut Receipt, shape: &ListShape, records: &[RawReco
     add_unknown(&mut receipt.unknown_fields, names.into_iter());
 }
 
-/// Returns the place of a raw name. `next` is the most likely one, since most records have the names of the record before, in
-/// the same order.
+/// Returns the place of a raw name. `next` is the most likely place, because most records have the names of the
+/// previous record in the same order.
 fn position(names: &[PageName<'_>], next: usize, raw: &str) -> Option<usize> {
     let is_it = |name: &PageName<'_>| name.raw == raw;
     if names.get(next).is_some_and(is_it) {
@@ -80,8 +80,8 @@ fn position(names: &[PageName<'_>], next: usize, raw: &str) -> Option<usize> {
     names.iter().position(is_it)
 }
 
-/// Adds the counts of names that the spec does not know.
-fn add_unknown<'a>(counts: &mut Counts, names: impl Iterator<Item = PageName<'a>>) {
+/// Adds the counts of names that the API description does not contain.
+fn add_unknown<'a>(counts: &mut NameCounts, names: impl Iterator<Item = PageName<'a>>) {
     for name in names.filter(|name| name.unknown > 0) {
         if let Some(text) = json::text(name.raw) {
             add(counts, &text, name.unknown);
@@ -89,7 +89,7 @@ fn add_unknown<'a>(counts: &mut Counts, names: impl Iterator<Item = PageName<'a>
     }
 }
 
-/// Returns the field of a raw name, if the spec knows it.
+/// Returns the field of a raw name, if the API description contains it.
 fn field(shape: &ListShape, raw_name: &str) -> Option<&'static Field> {
     let name = json::text(raw_name)?;
     shape.fields.iter().find(|field| field.name == name)
@@ -108,7 +108,7 @@ pub(super) fn subtract(receipt: &mut Receipt, shape: &ListShape, records: &[RawR
     });
 }
 
-fn add(counts: &mut Counts, name: &str, number: u64) {
+fn add(counts: &mut NameCounts, name: &str, number: u64) {
     if let Some(count) = counts.get_mut(name) {
         *count += number;
         return;
@@ -117,7 +117,7 @@ fn add(counts: &mut Counts, name: &str, number: u64) {
     *counts.entry(name.to_owned()).or_default() += number;
 }
 
-fn subtract_counts(counts: &mut Counts, part: &Counts) {
+fn subtract_counts(counts: &mut NameCounts, part: &NameCounts) {
     counts.retain(|name, count| {
         *count = count.saturating_sub(part.get(name).copied().unwrap_or(0));
         *count > 0
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_told_by_name_where_records_differ_in_order() {
+    fn fields_are_found_by_name_if_records_differ_in_order() {
         let mut receipt = Receipt::default();
         let records = [
             r#"{"new":1,"id":"1","late":2}"#,

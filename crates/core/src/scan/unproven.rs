@@ -1,4 +1,4 @@
-//! The outcome of a list that was read to its end although nothing proves that every record came.
+//! The action at the end of a list if it is not proven that every record was received.
 
 use super::receipt::Receipt;
 use crate::choice;
@@ -84,8 +84,8 @@ mod tests {
             let not_proven = receipt(Completeness::NotProven);
             let outcome = unproven.conclude(&not_proven, "wait", |text| warning = Some(text));
             let failure = outcome.err().map(|error| error.message().to_owned());
-            let said = "pools: 3 records came, and it is not proven that they are all: the service says that more records \
-                        follow, but sends none; several records have the same id and cannot be told apart; wait";
+            let said = "pools: 3 records were received, and it is not proven that they are all: the service says that more records \
+                        follow, but sends none; several records have the same id and cannot be distinguished; wait";
             let said = |wanted| (unproven == wanted).then(|| said.to_owned());
             assert_eq!(
                 (failure, warning),

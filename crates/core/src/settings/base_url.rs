@@ -98,8 +98,7 @@ mod tests {
     use crate::error::ErrorKind;
 
     #[test]
-    fn https_is_taken_and_plain_http_on_this_machine_which_is_told_by_its_addresses_and_its_one_name()
-     {
+    fn https_and_plain_http_to_this_machine_are_accepted() {
         let elsewhere = "https://talent.example https://talent.example:8443/api/ https://localhost. \
             https://localhost.example https://10.0.0.1";
         let here = "http://127.0.0.1:8080 http://localhost http://[::1]:9 http://[::ffff:127.0.0.1] \
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_http_to_another_machine_is_taken_where_it_is_allowed() {
+    fn plain_http_to_another_machine_is_accepted_if_it_is_allowed() {
         let url = BaseUrl::parse("http://mock.example:8080", true).unwrap();
         assert!(url.is_plain() && !url.is_loopback());
         assert!(BaseUrl::parse("ftp://mock.example", true).is_err());

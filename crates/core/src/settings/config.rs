@@ -20,9 +20,9 @@ pub struct Config {
     pub(crate) client_id: Option<String>,
     /// The name under which client IDs of one company share the request budget.
     pub(crate) company: Option<String>,
-    /// The key of the digests that the option hash puts in the place of values.
+    /// The key of the digests that replace values with the option hash.
     pub(crate) hash_key: Option<Secret>,
-    /// The fields to keep, leave out or hash in every scan, export and sync of a list.
+    /// The fields to keep, drop or hash in every scan, export and sync of a list.
     pub(crate) lists: ListPolicies,
     /// The text of responses in errors and in the log: an excerpt of at most 512 bytes, or none.
     pub(crate) error_bodies: ErrorBodies,
@@ -118,7 +118,7 @@ impl Builder {
     pub fn client_secret_file(&mut self, value: impl ToString) -> &mut Self {
         self.set("client_secret_file", value)
     }
-    /// Sets a program with its arguments that prints the client secret, or a JSON object with client_id and client_secret. It is run when a client is made, and again when the service refuses the secret. It has 10 s, and reads nothing. There is no shell: spaces separate the arguments, and quotes keep spaces in them. A list of strings works as well.
+    /// Sets a program with its arguments that prints the client secret, or a JSON object with client_id and client_secret. It is run when a client is created, and again when the service refuses the secret. It must end within 10 s, and gets no input. There is no shell: spaces separate the arguments, and quotes keep spaces in them. A list of strings works as well.
     pub fn credential_command(&mut self, value: impl ToString) -> &mut Self {
         self.set("credential_command", value)
     }
@@ -126,19 +126,19 @@ impl Builder {
     pub fn company(&mut self, value: impl ToString) -> &mut Self {
         self.set("company", value)
     }
-    /// Sets the key of the digests that the option hash puts in the place of values. It has at least 32 characters. Equal values have equal digests only under the same key, and who has the key can guess values.
+    /// Sets the key of the digests that replace values with the option hash. It has at least 32 characters. Equal values have equal digests only under the same key, and anybody who has the key can guess values.
     pub fn hash_key(&mut self, value: impl ToString) -> &mut Self {
         self.set("hash_key", value)
     }
-    /// Sets the fields to keep, leave out or hash in every scan, export and sync of a list. For example {"contacts": {"drop": ["email"]}}, with fields, drop and hash as in the options, which can only leave out more. In a profile it is a table: [default.lists.contacts] with drop = ["email"]. Pages and other single calls do not obey it.
+    /// Sets the fields to keep, drop or hash in every scan, export and sync of a list. For example {"contacts": {"drop": ["email"]}}, with fields, drop and hash as in the options, which can only drop more. In a profile it is a table: [default.lists.contacts] with drop = ["email"]. Pages and other single calls do not obey it.
     pub fn lists(&mut self, value: impl ToString) -> &mut Self {
         self.set("lists", value)
     }
-    /// Sets the text of responses in errors and in the log: an excerpt of at most 512 bytes, or none; excerpt by default. The text may name people. With fields, drop or hash, no error of a scan has an excerpt of a page in either case.
+    /// Sets the text of responses in errors and in the log: an excerpt of at most 512 bytes, or none; excerpt by default. The text may name people. With fields, drop or hash, no error of a scan has an excerpt of a page, regardless of this setting.
     pub fn error_bodies(&mut self, value: impl ToString) -> &mut Self {
         self.set("error_bodies", value)
     }
-    /// Sets the section of the profile file to read, which must exist. If none is selected, the section "default" applies, where there is one.
+    /// Sets the section of the profile file to read, which must exist. If none is selected, the section "default" applies, if it exists.
     pub fn profile(&mut self, value: impl ToString) -> &mut Self {
         self.set("profile", value)
     }
@@ -174,7 +174,7 @@ impl Builder {
     pub fn max_wait(&mut self, value: Duration) -> &mut Self {
         self.set("max_wait", value.as_secs_f64())
     }
-    /// Sets the time that a scan waits while the service is down, measured from the last request that succeeded; 60 s by default. Meanwhile, one request at a time probes the service. A single call ends after max_attempts. So does a scan if the value is 0.
+    /// Sets the time that a scan waits while the service is down, measured from the last request that succeeded; 60 s by default. During that time, one request at a time probes the service. A single call ends after max_attempts. So does a scan if the value is 0.
     pub fn max_outage(&mut self, value: Duration) -> &mut Self {
         self.set("max_outage", value.as_secs_f64())
     }
@@ -182,7 +182,7 @@ impl Builder {
     pub fn share(&mut self, value: f64) -> &mut Self {
         self.set("share", value)
     }
-    /// Sets whether the client keeps to 40 requests per second; true by default. The value false is for a service without a rate limit; the documented client rule is kept in either case.
+    /// Sets whether the client keeps to 40 requests per second; true by default. The value false is for a service without a rate limit; the documented client rule is always kept.
     pub fn paced(&mut self, value: bool) -> &mut Self {
         self.set("paced", value)
     }
@@ -202,7 +202,7 @@ impl Builder {
     pub fn token_cache(&mut self, value: impl ToString) -> &mut Self {
         self.set("token_cache", value)
     }
-    /// Sets the proxy to connect through: a URL such as http://proxy.example:3128, or none. Where none is set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.
+    /// Sets the proxy to connect through: a URL such as http://proxy.example:3128, or none. If none is set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.
     pub fn proxy(&mut self, value: impl ToString) -> &mut Self {
         self.set("proxy", value)
     }
@@ -210,7 +210,7 @@ impl Builder {
     pub fn ca_file(&mut self, value: impl ToString) -> &mut Self {
         self.set("ca_file", value)
     }
-    /// Sets a PEM file with the certificate that this client presents (mutual TLS), followed by those of its issuers. It is presented to the service, to a proxy with TLS, and to a budget at a rediss URL, where they ask for one. It needs client_key.
+    /// Sets a PEM file with the certificate that this client presents (mutual TLS), followed by those of its issuers. It is presented to the service, to a proxy with TLS, and to a budget at a rediss URL, if they ask for one. It needs client_key.
     pub fn client_cert(&mut self, value: impl ToString) -> &mut Self {
         self.set("client_cert", value)
     }

@@ -1,5 +1,5 @@
-//! The client secret, and the place where it is read again when the service refuses it: a file, a command, or a function
-//! of the program.
+//! The client secret and its source, which is read again when the service refuses the secret: a file, a command, or a
+//! function of the program.
 
 mod command;
 
@@ -20,8 +20,8 @@ use talentdata_types::Secret;
 use tokio::sync::oneshot;
 
 /// The time limit of a command, and of a function that is called again.
-const LIMIT: Duration = Duration::from_secs(10);
-/// Limits the bytes that are shown of what a command or a function says about its failure.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// Limits the length of the reason that a command or a function gives for its failure, in bytes.
 const LONGEST_REASON: usize = 512;
 
 /// The source of the client secret.
@@ -85,7 +85,7 @@ impl SecretSource {
                 let setting = "client_secret";
                 let secret = (function.0)().map_err(|why| {
                     let why = Scrubber::default().redact_untrusted(&why, LONGEST_REASON);
-                    failed(setting, &format!("its function has failed: {why}"))
+                    failed(setting, &format!("its function failed: {why}"))
                 })?;
                 (setting, Held::alone(Secret::new(secret)))
             }
@@ -126,12 +126,13 @@ impl Held {
 }
 
 impl Credential {
-    /// Reads the credentials for the first time. `client_id` is the setting, which goes before the ID of the source.
+    /// Reads the credentials for the first time. `client_id` is the setting, which takes precedence over the ID of the
+    /// source.
     ///
     /// # Errors
     /// `Config`, naming the setting.
     pub(super) fn open(source: SecretSource, client_id: Option<String>) -> Result<Self> {
-        let held = source.read(LIMIT)?;
+        let held = source.read(READ_TIMEOUT)?;
         check_id(client_id.as_deref(), held.client_id.as_deref())?;
         Ok(Credential {
             client_id: client_id.or(held.client_id),
@@ -161,13 +162,13 @@ impl Credential {
         known.last().cloned().unwrap_or_else(|| Secret::new(""))
     }
 
-    /// Returns all secrets that have been in use.
+    /// Returns all secrets that were in use so far.
     pub(crate) fn known(&self) -> Vec<Secret> {
         lock(&self.known).clone()
     }
 
-    /// Reads the secret again after the service has refused this one. Returns another secret, or `None` if it is the
-    /// same one.
+    /// Reads the secret again after the service refused this one. Returns another secret, or `None` if it is the same
+    /// one.
     ///
     /// # Errors
     /// `Config`, naming the setting; `Internal` if the system grants no thread.
@@ -181,12 +182,13 @@ impl Credential {
         }
         let (sender, receiver) = oneshot::channel();
         let source = self.source.clone();
-        // A file system, a command or a function may take its time, and must not hold up other requests.
-        let reader = thread::Builder::new().spawn(move || sender.send(source.read(LIMIT)).is_ok());
+        // A file system, a command or a function may be slow, and must not delay other requests.
+        let reader =
+            thread::Builder::new().spawn(move || sender.send(source.read(READ_TIMEOUT)).is_ok());
         reader.map_err(|error| Error::new(ErrorKind::Internal, format!("no thread: {error}")))?;
-        let read = clock::in_time(LIMIT + Duration::from_secs(1), receiver).await;
+        let read = clock::in_time(READ_TIMEOUT + Duration::from_secs(1), receiver).await;
         let late = || {
-            let limit = LIMIT.as_secs();
+            let limit = READ_TIMEOUT.as_secs();
             failed(
                 "client_secret",
                 &format!("it could not be read within {limit} s"),
@@ -202,7 +204,7 @@ impl Credential {
     }
 }
 
-/// Checks that a source has not become that of another client, whose budget is another one.
+/// Checks that the source still holds the secret of the same client. Another client would have another budget.
 fn check_id(known: Option<&str>, held: Option<&str>) -> Result<()> {
     match (known, held) {
         (Some(known), Some(held)) if known != held => Err(failed(

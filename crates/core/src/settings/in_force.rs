@@ -1,4 +1,4 @@
-//! The settings in force, without secrets, and where each comes from.
+//! The settings in force, without secrets, and the source of each.
 
 use super::table::{SECRET_SOURCES, SETTINGS, Setting, SettingKind};
 use super::values::{Origin, SettingValues};
@@ -54,7 +54,7 @@ impl Builder {
     }
 }
 
-/// Returns a value without what may be secret in it.
+/// Returns a value without the parts that may be secret.
 fn shown(setting: &Setting, text: &str) -> String {
     let shown = match setting.kind {
         SettingKind::Secret => HIDDEN.to_owned(),

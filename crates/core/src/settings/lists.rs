@@ -15,15 +15,15 @@ pub(crate) struct ListPolicies(BTreeMap<ListName, ListFields>);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ListFields {
-    /// The only fields to keep.
+    /// The fields to keep; if there are any, all others are dropped.
     pub fields: Vec<String>,
-    /// The fields to leave out.
+    /// The fields to drop.
     pub drop: Vec<String>,
-    /// The fields in whose place there is a digest.
+    /// The fields whose values are replaced by a digest.
     pub hash: Vec<String>,
 }
 
-/// Says what happens to the fields, such as `drops email; hashes phone`.
+/// Describes what happens to the fields, for example `drops email; hashes phone`.
 impl fmt::Display for ListFields {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [

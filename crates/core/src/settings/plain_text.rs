@@ -1,4 +1,4 @@
-//! The check of texts that are sent or name something: identifiers, secrets, URLs and paths.
+//! Checks strings that are sent or name something: identifiers, secrets, URLs and paths.
 
 use crate::error::{Error, Result};
 

@@ -37,20 +37,20 @@ pub(crate) fn proxy_url(text: &str) -> std::result::Result<Url, &'static str> {
         Url::parse(&format!("http://{text}"))
     };
     let url = url.map_err(|error| match error {
-        ParseError::InvalidPort => "its port is no number up to 65535",
-        ParseError::EmptyHost => "it names no host",
-        _ => "it is no URL",
+        ParseError::InvalidPort => "its port is not a number up to 65535",
+        ParseError::EmptyHost => "it has no host",
+        _ => "it is not a URL",
     })?;
     match url.scheme() {
         "http" | "https" => {}
         scheme if scheme.starts_with("socks") => return Err("SOCKS proxies cannot be used"),
-        _ => return Err("its scheme is another one"),
+        _ => return Err("its scheme is neither http nor https"),
     }
     if url.port() == Some(0) {
         return Err("its port is 0");
     }
     if url.path() != "/" || url.query().or(url.fragment()).is_some() {
-        return Err("there is something behind the port");
+        return Err("there is something after the port");
     }
     Ok(url)
 }

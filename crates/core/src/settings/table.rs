@@ -1,4 +1,4 @@
-//! The table of settings: one row per setting. Every surface is made from it.
+//! The table of settings: one row per setting. All surfaces use it.
 //!
 //! Core, the command line, C, C++ and Python read it at run time. `cargo xtask generate` includes this file and writes from it
 //! `settings/config.rs` (the struct `Config` and the setters of Rust), the signatures of Python and docs/settings.md. A new
@@ -32,13 +32,13 @@ pub struct Setting {
 pub enum SettingKind {
     /// The address of a service.
     BaseUrl,
-    /// Any text that can be sent: as whom the service is called.
+    /// Any string that can be sent, for example the client ID.
     Text,
-    /// Any text that can be sent, but is never shown. There is no flag for it.
+    /// Any string that can be sent, but is never shown. There is no flag for it.
     Secret,
     /// A program with its arguments.
     Command,
-    /// The path of a file, which is read when a client is made.
+    /// The path of a file, which is read when a client is created.
     File,
     /// The URL of a proxy, or `none`.
     Proxy,
@@ -61,11 +61,11 @@ pub enum SettingKind {
 /// The values that a number may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// The smallest.
+    /// The smallest value.
     pub min: f64,
-    /// The largest.
+    /// The largest value.
     pub max: f64,
-    /// The one that applies where none is set.
+    /// The value that applies if none is set.
     pub default: f64,
 }
 
@@ -74,7 +74,7 @@ pub struct Bounds {
 pub enum Scope {
     /// The service and the credentials, which stay the same for the whole life of a client.
     Service,
-    /// The manner of calls; Python's `with_options` changes it.
+    /// The behaviour of calls, which Python's `with_options` changes.
     Calls,
 }
 
@@ -91,7 +91,7 @@ pub const PROFILE: &str = "profile";
 /// The name of the setting that decides whether anything but explicit values counts.
 pub const ENVIRONMENT: &str = "environment";
 
-/// The settings that hold the secret or lead to it, of which one is set.
+/// The settings that contain the secret or lead to it. Only one of them may be set.
 pub const SECRET_SOURCES: [&str; 3] = ["client_secret", "client_secret_file", "credential_command"];
 
 /// The name of the setting that allows plain http on another machine.
@@ -127,7 +127,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "credential_command",
         kind: Command,
         what: "a program with its arguments that prints the client secret, or a JSON object with client_id and client_secret",
-        note: "It is run when a client is made, and again when the service refuses the secret. It has 10 s, and reads nothing. There is no shell: spaces separate the arguments, and quotes keep spaces in them. A list of strings works as well.",
+        note: "It is run when a client is created, and again when the service refuses the secret. It must end within 10 s, and gets no input. There is no shell: spaces separate the arguments, and quotes keep spaces in them. A list of strings works as well.",
     },
     Setting {
         name: "company",
@@ -138,26 +138,26 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "hash_key",
         kind: Secret,
-        what: "the key of the digests that the option hash puts in the place of values",
-        note: "It has at least 32 characters. Equal values have equal digests only under the same key, and who has the key can guess values.",
+        what: "the key of the digests that replace values with the option hash",
+        note: "It has at least 32 characters. Equal values have equal digests only under the same key, and anybody who has the key can guess values.",
     },
     Setting {
         name: "lists",
         kind: ListPolicies,
-        what: "the fields to keep, leave out or hash in every scan, export and sync of a list",
-        note: "For example {\"contacts\": {\"drop\": [\"email\"]}}, with fields, drop and hash as in the options, which can only leave out more. In a profile it is a table: [default.lists.contacts] with drop = [\"email\"]. Pages and other single calls do not obey it.",
+        what: "the fields to keep, drop or hash in every scan, export and sync of a list",
+        note: "For example {\"contacts\": {\"drop\": [\"email\"]}}, with fields, drop and hash as in the options, which can only drop more. In a profile it is a table: [default.lists.contacts] with drop = [\"email\"]. Pages and other single calls do not obey it.",
     },
     Setting {
         name: "error_bodies",
         kind: Choice(&["excerpt", "none"]),
         what: "the text of responses in errors and in the log: an excerpt of at most 512 bytes, or none",
-        note: "The text may name people. With fields, drop or hash, no error of a scan has an excerpt of a page in either case.",
+        note: "The text may name people. With fields, drop or hash, no error of a scan has an excerpt of a page, regardless of this setting.",
     },
     Setting {
         name: PROFILE,
         kind: Text,
         what: "the section of the profile file to read, which must exist",
-        note: "If none is selected, the section \"default\" applies, where there is one.",
+        note: "If none is selected, the section \"default\" applies, if it exists.",
     },
     Setting {
         name: ENVIRONMENT,
@@ -211,7 +211,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "max_outage",
         kind: Duration(bounds(0.0, DAY, 60.0)),
         what: "the time that a scan waits while the service is down, measured from the last request that succeeded",
-        note: "Meanwhile, one request at a time probes the service. A single call ends after max_attempts. So does a scan if the value is 0.",
+        note: "During that time, one request at a time probes the service. A single call ends after max_attempts. So does a scan if the value is 0.",
     },
     Setting {
         name: "share",
@@ -223,7 +223,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "paced",
         kind: Boolean(true),
         what: "whether the client keeps to 40 requests per second",
-        note: "The value false is for a service without a rate limit; the documented client rule is kept in either case.",
+        note: "The value false is for a service without a rate limit; the documented client rule is always kept.",
     },
     Setting {
         name: "budget",
@@ -253,7 +253,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "proxy",
         kind: Proxy,
         what: "the proxy to connect through: a URL such as http://proxy.example:3128, or none",
-        note: "Where none is set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.",
+        note: "If none is set, HTTPS_PROXY, ALL_PROXY and NO_PROXY apply. A service on this machine is never reached through a proxy.",
     },
     Setting {
         name: "ca_file",
@@ -265,7 +265,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "client_cert",
         kind: File,
         what: "a PEM file with the certificate that this client presents (mutual TLS), followed by those of its issuers",
-        note: "It is presented to the service, to a proxy with TLS, and to a budget at a rediss URL, where they ask for one. It needs client_key.",
+        note: "It is presented to the service, to a proxy with TLS, and to a budget at a rediss URL, if they ask for one. It needs client_key.",
     },
     Setting {
         name: "client_key",
@@ -276,12 +276,12 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 impl Setting {
-    /// Its variable in the environment.
+    /// Returns its variable in the environment.
     pub fn variable(&self) -> String {
         format!("TALENTDATA_{}", self.name.to_uppercase())
     }
 
-    /// Its flag on the command line, without dashes. Other users can read arguments, so there is none for a secret.
+    /// Returns its flag on the command line, without dashes. Other users can read arguments, so secrets have no flag.
     pub fn flag(&self) -> Option<String> {
         match self.kind {
             Secret if SECRET_SOURCES.contains(&self.name) => None,
@@ -299,7 +299,7 @@ impl Setting {
         }
     }
 
-    /// The bounds of a number.
+    /// Returns the bounds of a number.
     pub fn bounds(&self) -> Option<Bounds> {
         match self.kind {
             Duration(bounds) | Integer(bounds) | Number(bounds) => Some(bounds),
@@ -308,7 +308,7 @@ impl Setting {
         }
     }
 
-    /// The values it takes, as a reader is told.
+    /// Returns a description of its values for users.
     pub fn values(&self) -> String {
         match (self.kind, self.range()) {
             (Duration(_), Some(range)) => format!("a time {range}"),
@@ -336,12 +336,12 @@ impl Setting {
         }
     }
 
-    /// Refuses what is not of its kind: a type, or a quoted text.
+    /// Returns the message for a value of another kind. `got` is a type or a quoted string.
     pub fn wrong_type_message(&self, got: &str) -> String {
         format!("{} must be {} (got {got})", self.name, self.values())
     }
 
-    /// Refuses a number beyond its bounds.
+    /// Returns the message for a number out of its bounds.
     pub fn out_of_range_message(&self, got: f64) -> String {
         let range = self.range().unwrap_or_default();
         // Beyond this, digits are noise.
@@ -363,7 +363,7 @@ impl Setting {
     }
 }
 
-/// The names as a sentence lists them.
+/// Returns the names as a list in a sentence.
 fn either(names: &[&str]) -> String {
     match names {
         [all @ .., last] if all.len() > 1 => format!("{}, or {last}", all.join(", ")),
@@ -371,7 +371,7 @@ fn either(names: &[&str]) -> String {
     }
 }
 
-/// A number as people read it: 86,400.
+/// Formats a number for people: 86,400.
 fn number(value: f64) -> String {
     let text = value.to_string();
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));

@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use talentdata_types::Secret;
 
-/// A configuration directory with this text as the profile file.
+/// Returns a configuration directory with this text as the profile file.
 fn directory(text: &str, mode: u32) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("talentdata").join("profiles.toml");
@@ -49,7 +49,7 @@ fn config(values: &[(&str, &str)], variables: &[(&str, &str)], line: &str) -> Re
     config
 }
 
-/// The whole content of a configuration.
+/// Returns the whole content of a configuration as text.
 fn content(config: Result<Config>) -> String {
     let config = config.unwrap();
     let secret = config.client_secret.as_ref().map(|it| it.current());
@@ -58,7 +58,7 @@ fn content(config: Result<Config>) -> String {
     format!("{config:?} {secret:?} {key:?}")
 }
 
-/// Some valid values of a setting, as text.
+/// Returns some valid values of a setting, as text.
 fn good(setting: &Setting) -> [String; 3] {
     match setting.kind {
         SettingKind::Integer(Bounds { min, max, .. }) => {
@@ -83,7 +83,7 @@ fn good(setting: &Setting) -> [String; 3] {
     }
 }
 
-/// A value as it is written in TOML.
+/// Returns a line that sets a setting in TOML.
 fn toml(setting: &Setting, text: &str) -> String {
     if setting.bounds().is_some() || matches!(setting.kind, SettingKind::Boolean(_)) {
         format!("{} = {text}", setting.name)
@@ -159,7 +159,7 @@ tiemout | 1 | there is no setting "tiemout"; the settings are base_url,
 "#;
 
 #[test]
-fn what_is_no_value_and_no_setting_is_said() {
+fn wrong_values_and_unknown_settings_are_named() {
     let rows = WRONG.lines().filter_map(|line| line.split_once(" | "));
     let rows = rows.map(|(name, rest)| {
         let (value, wanted) = rest.split_once("| ").unwrap();
@@ -257,7 +257,7 @@ client_secret = "CANARY" | line 1: not a section
 [default]; client_id = 12 | must be a string (got integer)
 "#;
 
-/// The names of the settings in a section of a profile file.
+/// Returns the names of the settings in a section of a profile file.
 fn section(directory: &tempfile::TempDir, name: Option<&str>) -> Result<Vec<String>> {
     let home = directory.path().to_string_lossy().into_owned();
     let found = load(name, true, move |variable| {
@@ -361,7 +361,7 @@ fn a_secret_is_read_as_editors_shells_and_mounts_store_it() {
 }
 
 #[test]
-fn a_file_that_others_can_read_or_own_is_refused_with_the_way_out() {
+fn a_file_that_others_can_read_or_own_is_refused_with_advice() {
     let error = section(&directory(PROFILES, 0o644), None).unwrap_err();
     assert!(error.message().contains("chmod 600"), "{error}");
     let path = Path::new("profiles.toml");

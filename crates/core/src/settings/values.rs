@@ -38,7 +38,7 @@ pub(crate) enum Origin {
 }
 
 impl SettingValues {
-    /// Returns no values. A function may know the secret.
+    /// Returns an empty set of values. `function` may return the secret.
     pub(super) fn new(function: Option<SecretFunction>) -> Self {
         SettingValues {
             values: BTreeMap::new(),
@@ -47,8 +47,8 @@ impl SettingValues {
         }
     }
 
-    /// Adds the values of a source. Those of an earlier source take precedence. Of the settings for the secret, an
-    /// earlier source decides which one applies.
+    /// Adds the values of a source. Those of an earlier source take precedence. If several settings for the secret are
+    /// set, the earliest source decides which one applies.
     pub(super) fn add(
         &mut self,
         origin: Origin,

@@ -88,7 +88,7 @@ impl TlsFiles {
     }
 }
 
-/// Reads the certificates in a PEM file, of which there is at least one.
+/// Reads the certificates in a PEM file, which must contain at least one.
 fn certificates(setting: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let bytes = read_public(path).map_err(|error| named(setting, &error))?;
     let read: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();

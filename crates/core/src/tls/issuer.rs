@@ -1,4 +1,4 @@
-//! The name of the authority that has issued a certificate, read from its DER form (RFC 5280).
+//! The name of the authority that issued a certificate, read from its DER form (RFC 5280).
 
 /// The object identifiers of a common name and of an organization.
 const COMMON_NAME: &[u8] = &[0x55, 4, 3];
@@ -6,7 +6,7 @@ const ORGANIZATION: &[u8] = &[0x55, 4, 10];
 /// The tag of a version, which may be absent.
 const VERSION: u8 = 0xa0;
 /// Limits the characters of a name.
-const LONGEST: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 
 /// Returns the issuer's common name, otherwise its organization; `None` if it has neither.
 pub(crate) fn issuer(certificate: &[u8]) -> Option<String> {
@@ -36,7 +36,7 @@ pub(crate) fn issuer(certificate: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(common.or(organization)?);
     Some(
         text.chars()
-            .take(LONGEST)
+            .take(MAX_NAME_CHARS)
             .collect::<String>()
             .escape_debug()
             .to_string(),

@@ -127,8 +127,8 @@ async fn members_continue_after_any_failure_of_one_of_them() {
     kill_process(stopped, Signal::CONT).unwrap();
     let reports = company.reports(5);
     for report in &reports {
-        let goes_on = report.served.iter().any(|at| *at >= company.time_of(4));
-        assert!(goes_on, "{}", report.budget);
+        let continues = report.served.iter().any(|at| *at >= company.time_of(4));
+        assert!(continues, "{}", report.budget);
     }
     for report in &reports[..SCANS] {
         // The machine may be busy with other work for a while.

@@ -9,14 +9,14 @@ use talentdata_core::{Builder, Client, ScanOptions};
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
 
-/// Tells a process that it is a member, and until when, in milliseconds since the Unix epoch. It reads at least one
-/// page.
+/// The variable that makes a process a member. Its value is the end of the membership, in milliseconds since the Unix
+/// epoch. A member reads at least one page.
 const MEMBER: &str = "TALENTDATA_TEST_BUDGET_MEMBER";
 /// The test that starts a member.
 const TEST: &str = "share::processes_share_a_server_that_is_far_away";
-/// The number of records in a page, so few that pages take little time, and the number of new ones, because pages
-/// overlap.
+/// The number of records in a page, so few that pages take little time.
 const PAGE: u64 = 10;
+/// The number of new records in a page, because pages overlap.
 const NEW: usize = 9;
 /// The time for which a member waits for contact at the end.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -133,8 +133,8 @@ impl Company {
         self.reports_of(phases, 0.0)
     }
 
-    /// Returns the members' reports. Each member must have begun, and none may have hung before the end of this phase.
-    /// At most this part of all requests may have been refused.
+    /// Returns the members' reports. Each member must have started, and none may have hung before the end of this
+    /// phase. At most this part of all requests may have been refused.
     pub(crate) fn reports_of(&mut self, phases: u64, max_refused: f64) -> Vec<Report> {
         let reports: Vec<Report> = self.members.drain(..).map(report).collect();
         for report in &reports {

@@ -13,18 +13,18 @@ use tokio_rustls::TlsAcceptor;
 pub(crate) struct Proxy {
     pub(crate) port: u16,
     one_way: Duration,
-    /// The port that it leads to, and whether it is stalled.
+    /// The port to which the proxy forwards, and whether it is stalled.
     state: watch::Sender<(u16, bool)>,
     heard: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Proxy {
-    /// Leads to the server at this port, at this distance.
+    /// Starts a proxy of the server at this port, with this latency.
     pub(crate) async fn to(target: u16, one_way: Duration) -> Self {
         Proxy::with(target, one_way, None).await
     }
 
-    /// Leads to the server at this port, at this distance, and accepts TLS if `tls` is given.
+    /// Starts a proxy of the server at this port, with this latency, which accepts TLS if `tls` is given.
     pub(crate) async fn with(target: u16, one_way: Duration, tls: Option<TlsAcceptor>) -> Self {
         // Listens at any address of this machine, so that it has names that no certificate is for.
         let listener = TcpListener::bind(("0.0.0.0", 0)).await.unwrap();
@@ -52,12 +52,12 @@ impl Proxy {
         proxy
     }
 
-    /// Lets nothing through, or continues.
+    /// Stalls the connections, or lets them continue.
     pub(crate) fn stall(&self, stalled: bool) {
         self.state.send_modify(|state| state.1 = stalled);
     }
 
-    /// Leads to another server from now on. Connections to the old one end.
+    /// Forwards to another server from now on. Connections to the old one end.
     pub(crate) fn lead_to(&self, port: u16) {
         self.state.send_modify(|state| state.0 = port);
     }

@@ -13,8 +13,9 @@ pub(crate) const PROGRAMS: [&str; 2] = ["TALENTDATA_VALKEY_SERVER", "TALENTDATA_
 const SOCKET: &str = "socket";
 /// The number of ports that are tried, because others may take one before the server has it.
 const PORTS: u32 = 5;
-/// The number of checks of a condition, and the pause between two of them.
+/// The number of checks of a condition.
 const LOOKS: u32 = 400;
+/// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// A server, which ends when the value is dropped.

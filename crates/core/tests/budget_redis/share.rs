@@ -13,9 +13,9 @@ const PASSWORD: &str = "CANARY-of-the-server";
 const ALMOST_ALL: f64 = 33.0;
 /// The number of scans that share a budget.
 const SCANS: usize = 5;
-/// The times at which counting begins and ends, in milliseconds after the processes were started, and the end in
-/// phases.
+/// The times at which counting begins and ends, in milliseconds after the processes were started.
 const COUNTED: (u64, u64) = (2000, 6000);
+/// The end of the test, in phases.
 const PHASES: u64 = 4;
 
 /// Scans with a server that is 2.5 ms away, and with one that is 10 ms away.
@@ -61,8 +61,8 @@ fn restrict(server: &Server) {
     let () = server.run(&["ACL", "SETUSER", "default", "off"]);
 }
 
-/// Users see who shares the budget, on which host, and how much each has used. Looking changes nothing. Members count
-/// while they are there.
+/// Users see who shares the budget, on which host, and how much each used. Reading the state changes nothing. Members
+/// count until they leave.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_members_are_shown() {
     for program in PROGRAMS {
@@ -80,7 +80,7 @@ async fn the_members_are_shown() {
         let alone = company.shown(&budget);
         assert_eq!(alone.mode.as_deref(), Some("slots"), "{alone:?}");
         assert!(alone.requests_per_second.unwrap() > 30.0, "{alone:?}");
-        // The runtime of a blocking client ends with it, after the server has been notified.
+        // The runtime of a blocking client ends with it, after the server was notified.
         let (settings, other) = (company.settings(&budget), first.clone());
         let calls = std::thread::spawn(move || {
             let second = blocking::Client::new(&settings).unwrap();

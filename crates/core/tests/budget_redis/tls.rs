@@ -14,8 +14,8 @@ use tokio_rustls::TlsAcceptor;
 
 const PASSWORD: &str = "CANARY-of-the-server";
 
-/// A file next to this one. The certificates are for `localhost` and 127.0.0.1 and valid until 2120. Nobody has the key
-/// of their authority.
+/// Returns the path of a file next to this one. The certificates are for `localhost` and 127.0.0.1 and valid until
+/// 2120. Nobody has the key of their authority.
 fn file(name: &str) -> PathBuf {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     directory.join("tests/budget_redis/tls").join(name)

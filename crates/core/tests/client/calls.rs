@@ -14,7 +14,7 @@ use talentdata_core::{Arguments, Client, Error, ErrorKind, RawRecord};
 use talentdata_sandbox::Options;
 use tokio::task::JoinSet;
 
-/// An operation that the spec does not contain.
+/// Returns an operation that the API description does not contain.
 const fn operation(method: Method, idempotent: bool) -> Operation {
     Operation {
         method,

@@ -33,7 +33,7 @@ impl Authority {
     pub(crate) fn new() -> Self {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let mut params = CertificateParams::new(Vec::new()).unwrap();
-        // Two authorities of one name would look like one whose key has changed.
+        // Two authorities of one name would look like one whose key changed.
         let name = format!("Authority {number} of the tests");
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

@@ -24,7 +24,7 @@ pub(crate) async fn service(acceptor: TlsAcceptor) -> Builder {
                         let mut plain = TcpStream::connect(plain).await.unwrap();
                         let _ = copy_bidirectional(&mut secured, &mut plain).await;
                     }
-                    // Closed once the client has read the alert.
+                    // Closed once the client read the alert.
                     Err((_, mut socket)) => drop(socket.read_to_end(&mut Vec::new()).await),
                 }
             });
@@ -78,7 +78,7 @@ async fn an_expired_certificate_and_one_for_another_host_are_distinguished() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_certificate_is_presented_and_its_absence_is_said() {
+async fn a_client_certificate_is_presented_and_its_absence_is_reported() {
     let (company, other) = (Authority::new(), Authority::new());
     let (ours, foreign) = (company.issue("reports"), other.issue("reports"));
     for is_tls_12 in [true, false] {
@@ -136,7 +136,7 @@ fn files_that_cannot_be_used_are_named_when_the_client_is_made() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("some.pem");
     let refused = |name: &str, says: &str| {
-        // Also where the service is reached without TLS.
+        // Also if the service is reached without TLS.
         for base_url in ["https://talent.example", "http://127.0.0.1:9"] {
             let error = settings(base_url).set(name, path(&file)).build();
             let error = error.unwrap_err();

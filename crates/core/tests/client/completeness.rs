@@ -1,4 +1,4 @@
-//! Services that sort badly, lag, repeat or lie: a scan that says `proven` has delivered every record exactly once.
+//! Services that sort badly, lag, repeat or lie: a scan that says `proven` delivered every record exactly once.
 //!
 //! The sandbox's own log decides, and it does not depend on the joining of pages.
 
@@ -144,8 +144,8 @@ async fn more_requests(sandbox: &Sandbox, most: u64) -> u64 {
 /// The number of occurrences of each record, by identity.
 type Counts = BTreeMap<String, u64>;
 
-/// The records that a scan has delivered, and its end.
-struct Told {
+/// The records that a scan delivered, and its end.
+struct Delivered {
     delivered: Counts,
     ended: Result<Completeness, Error>,
 }
@@ -157,7 +157,7 @@ async fn read(
     page_size: u64,
     mut stop: Option<usize>,
     change: impl Fn(),
-) -> Told {
+) -> Delivered {
     let mut delivered = Counts::new();
     let (mut resume, mut entries) = (None, Vec::new());
     loop {
@@ -183,7 +183,7 @@ async fn read(
             }
         };
         if stop.take().is_none() || ended.is_err() {
-            return Told { delivered, ended };
+            return Delivered { delivered, ended };
         }
         let is_stopped = matches!(ended, Ok(Completeness::Unfinished));
         assert!(is_stopped, "the scan ended before it was to be stopped");
@@ -199,7 +199,7 @@ async fn judge(
     records: u64,
     seed: u64,
     page_size: u64,
-    told: Told,
+    told: Delivered,
 ) -> Result<(), String> {
     let is_proven = match &told.ended {
         Ok(completeness) => *completeness == Completeness::Proven,

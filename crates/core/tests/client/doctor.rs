@@ -28,7 +28,7 @@ fn works(request: &Request) -> (u16, String) {
     }
 }
 
-/// Settings of a client of a service that works, except for one path.
+/// Returns settings of a client of a service that works, except for one path.
 fn except(path: &'static str, status: u16, body: &'static str) -> Builder {
     let base_url = stub::serve(move |request, socket| {
         let (status, body) = match works(request) {
@@ -46,7 +46,7 @@ fn settings(base_url: &str) -> Builder {
     settings
 }
 
-/// Checks that only this check has failed, with these words.
+/// Checks that only this check failed, with these words.
 async fn fails(settings: &Builder, name: &str, words: &str) {
     only_fails(&settings.diagnose().await, name, words);
 }

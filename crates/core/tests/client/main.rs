@@ -31,7 +31,7 @@ mod wire;
 use talentdata_core::settings::Builder;
 use talentdata_sandbox::{Options, Sandbox, limit::Policy};
 
-/// A sandbox without a rate limit, and settings of a client of it.
+/// Starts a sandbox without a rate limit, and returns it with settings of a client.
 fn start(options: Options) -> (Sandbox, Builder) {
     secrets::listen();
     let policy = Policy::Unlimited;

@@ -22,7 +22,7 @@ struct Case {
     address: String,
 }
 
-/// A service that issues tokens and gives this answer to all other requests.
+/// Returns the case of a service that issues tokens and gives this answer to all other requests.
 fn answering(name: &'static str, answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Case {
     case(name, move |request, socket| {
         if request.asks_for_a_token() {
@@ -47,12 +47,12 @@ fn case(
     }
 }
 
-/// A service whose responses have this status, these headers and this body.
+/// Returns the case of a service whose responses have this status, these headers and this body.
 fn status(name: &'static str, status: u16, headers: &'static str, body: &'static str) -> Case {
     answering(name, move |socket| reply(socket, status, headers, body))
 }
 
-/// A service whose responses to requests for tokens have this status, these headers and this body.
+/// Returns the case of a service whose responses to requests for tokens have this status, these headers and this body.
 fn of_token(name: &'static str, status: u16, headers: &'static str, body: &'static str) -> Case {
     case(name, move |request, socket| {
         if request.asks_for_a_token() {
@@ -63,7 +63,7 @@ fn of_token(name: &'static str, status: u16, headers: &'static str, body: &'stat
     })
 }
 
-/// A service that sends these bytes and ends the connection.
+/// Returns the case of a service that sends these bytes and ends the connection.
 fn bytes(name: &'static str, bytes: &'static [u8]) -> Case {
     answering(name, move |socket| {
         let _ = socket.write_all(bytes);
@@ -71,7 +71,7 @@ fn bytes(name: &'static str, bytes: &'static [u8]) -> Case {
     })
 }
 
-/// A proxy on the way to a service. It calls `talk` with each connection.
+/// Returns the case of a service behind a proxy, which calls `talk` with each connection.
 fn proxy(
     name: &'static str,
     service: &str,
@@ -103,7 +103,7 @@ fn answer(socket: &mut TcpStream, answer: &[u8]) {
     let _ = socket.write_all(answer);
 }
 
-/// A proxy that sends this answer and ends the connection.
+/// Returns the case of a proxy that sends this answer and ends the connection.
 fn refusing(name: &'static str, text: &'static str) -> Case {
     proxy(name, "https://talent.example", move |mut socket| {
         answer(&mut socket, text.as_bytes());
@@ -114,7 +114,7 @@ fn refusing(name: &'static str, text: &'static str) -> Case {
 
 const CONNECTED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
-/// A service that sends these bytes instead of TLS.
+/// Returns the case of a service that sends these bytes instead of TLS.
 fn no_tls(name: &'static str, bytes: &'static [u8]) -> Case {
     proxy(name, "https://talent.example", move |mut socket| {
         answer(&mut socket, CONNECTED);
@@ -124,14 +124,14 @@ fn no_tls(name: &'static str, bytes: &'static [u8]) -> Case {
     })
 }
 
-/// A file of `tls/make.sh`.
+/// Returns the path of a file that `tls/make.sh` created.
 fn file(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/client/tls")
         .join(name)
 }
 
-/// A service with this certificate and its key.
+/// Returns the case of a service with this certificate and its key.
 fn certified(name: &'static str, service: &str, [certificate, key]: [&str; 2]) -> Case {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let versions =

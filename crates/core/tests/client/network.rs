@@ -30,7 +30,7 @@ fn outcome_of(base_url: &str, environment: &[(&str, &str)]) -> String {
     stub::child("network::act_as_child", &environment)
 }
 
-/// Returns whether anybody has connected to this address, or whether that cannot be determined.
+/// Returns whether anybody connected to this address, or whether that cannot be determined.
 fn was_visited(listener: &TcpListener) -> bool {
     listener.set_nonblocking(true).unwrap();
     let error = listener.accept().err();
@@ -199,7 +199,7 @@ fn no_proxy_setting_is_silently_ignored() {
         ),
         (
             &[("HTTPS_PROXY", "http://127.0.0.1:port")],
-            "HTTPS_PROXY must be none or an http or https URL, such as http://proxy.example:3128: its port is no number up to 65535",
+            "HTTPS_PROXY must be none or an http or https URL, such as http://proxy.example:3128: its port is not a number up to 65535",
         ),
         (
             &[("HTTPS_PROXY", "http://127.0.0.1:99999")],
@@ -267,7 +267,7 @@ async fn a_server_without_a_common_tls_version_is_not_tried_again() {
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        // Not closed before the client has read the answer.
+        // Not closed before the client read the answer.
         let waits = !answer.is_empty();
         let tried = answers(listener, answer, waits);
         let client = stub::settings(&format!("https://{address}")).build();

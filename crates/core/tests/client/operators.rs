@@ -1,4 +1,4 @@
-//! What an operator sees in the log: the level of each message, and its fields.
+//! The log as an operator sees it: the level of each message, and its fields.
 
 use crate::{start, stub};
 use serde_json::{Value, json};
@@ -20,12 +20,12 @@ impl Log {
         log
     }
 
-    /// The level and the sentence of each message, and its fields without those that vary.
+    /// Returns the level and the sentence of each message, and its fields without those that vary.
     fn lines(&self) -> Vec<(Level, String, Value)> {
         let lines = std::mem::take(&mut *self.1.lock().unwrap());
         let line = |mut message: Message| {
             message.fields.remove("seconds");
-            // The fields stand behind the sentence.
+            // The fields follow the sentence.
             let words = message
                 .line
                 .split(' ')
@@ -47,7 +47,7 @@ impl log::Listener for Log {
     }
 }
 
-/// A client of a service that answers requests for contacts so.
+/// Returns a client of a service that answers requests for contacts like this.
 fn client(
     answer: impl Fn(&stub::Request) -> (u16, &'static str, String) + Send + Sync + 'static,
 ) -> Client {
@@ -78,7 +78,7 @@ async fn a_run_without_trouble_says_nothing_above_info() {
 }
 
 #[tokio::test]
-async fn what_a_call_recovers_from_is_one_warning_for_each_kind() {
+async fn each_kind_of_failure_that_a_call_recovers_from_is_one_warning() {
     for (status, reason) in [(500, "Server"), (429, "RateLimited"), (401, "Auth")] {
         let log = Log::attached(Level::WARN);
         let requests = AtomicU64::new(0);
@@ -94,7 +94,7 @@ async fn what_a_call_recovers_from_is_one_warning_for_each_kind() {
             "client": "somebody", "operation": "listContacts", "offset": 0, "reason": reason, "status": status,
             "attempt": 2, "times": 1
         });
-        let line = "a call has succeeded after a failure".to_owned();
+        let line = "a call succeeded after a failure".to_owned();
         assert_eq!(log.lines(), [(Level::WARN, line, fields)], "{status}");
     }
 }

@@ -16,7 +16,7 @@ const TOTAL: u64 = 3000;
 /// The maximum number of requests during an outage of a few seconds.
 const DOZEN: u64 = 12;
 
-/// A service that can be down, and settings of a client of it.
+/// Starts a service that can be down, and returns it with settings of a client.
 fn service() -> (Sandbox, Builder) {
     start(Options {
         records: [("contacts".to_owned(), TOTAL)].into(),
@@ -33,7 +33,7 @@ fn set_down(sandbox: &Sandbox, reply: &serde_json::Value) -> u64 {
     requests
 }
 
-/// Waits until the service has served this many requests.
+/// Waits until the service served this many requests.
 async fn served(sandbox: &Sandbox, requests: u64) {
     while sandbox.stats().requests < requests {
         sleep(Duration::from_millis(5)).await;
@@ -197,7 +197,7 @@ async fn a_scan_keeps_its_time_limit_under_the_rate_limit() {
     }
 }
 
-/// The rows of the documented table of services that never recover.
+/// Returns the rows of the documented table of services that never recover.
 fn never_recovers() -> Vec<[String; 4]> {
     let page = std::fs::read_to_string("../../docs/errors.md").unwrap();
     let (_, table) = page.split_once("| The service | A single call |").unwrap();
@@ -215,7 +215,7 @@ fn never_recovers() -> Vec<[String; 4]> {
         .collect()
 }
 
-/// A service that behaves as a row says. What keeps its address taken is returned as well.
+/// Returns the address of a service that behaves as a row says, and the socket that keeps the address taken.
 fn hopeless(row: &str) -> (String, Option<tokio::net::TcpSocket>) {
     let answers =
         |status, headers| stub::serve(stub::api(move |_| (status, headers, String::new())));

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use talentdata_core::types::{CHECK_VERSION, VersionCheckRequest};
 use talentdata_core::{Client, Error, ErrorKind};
 
-/// A service that redirects the request for the permissions to `to` with this status. Returns the paths that were
-/// requested.
+/// Starts a service that redirects the request for the permissions to `to` with this status. Returns a client of it,
+/// and the paths that were requested.
 fn service(status: u16, to: &'static str) -> (Client, Arc<Mutex<Vec<String>>>) {
     let paths: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&paths);

@@ -83,7 +83,7 @@ fn write(path: &Path, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// A file with a text, and a service that replaces it.
+/// Returns a file with a text, and a service that replaces the text.
 fn file(old: &str, new: &'static str) -> (tempfile::TempDir, PathBuf, Service) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("the secret");

@@ -70,7 +70,7 @@ pub(crate) fn nobody() -> (tokio::net::TcpSocket, u16) {
 /// The token that [`api`] issues.
 pub(crate) const TOKEN: &str = "CANARY-token";
 
-/// A service that issues tokens of an hour, and answers all other requests with status, headers and body.
+/// Returns a service that issues tokens of an hour, and answers all other requests with status, headers and body.
 pub(crate) fn api(
     answer: impl Fn(&Request) -> (u16, &'static str, String) + Send + Sync + 'static,
 ) -> impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static {
@@ -95,7 +95,7 @@ fn converse(mut socket: TcpStream, answer: &impl Fn(&Request, &mut TcpStream)) {
 fn read(reader: &mut impl BufRead) -> Option<Request> {
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
-    // `None` if the connection has ended.
+    // `None` if the connection ended.
     let path = line.split(' ').nth(1)?.to_owned();
     let mut token = String::new();
     let mut media = <[String; 2]>::default();
@@ -125,7 +125,7 @@ fn read(reader: &mut impl BufRead) -> Option<Request> {
     })
 }
 
-/// Writes a whole response. `headers` are lines that end with a line break. The client may have gone already.
+/// Writes a whole response. `headers` are lines that end with a line break. The client may already be gone.
 pub(crate) fn reply(socket: &mut TcpStream, status: u16, headers: &str, body: impl AsRef<[u8]>) {
     let body = body.as_ref();
     let length = body.len();
@@ -133,7 +133,7 @@ pub(crate) fn reply(socket: &mut TcpStream, status: u16, headers: &str, body: im
     let _ = socket.write_all(&[head.as_bytes(), body].concat());
 }
 
-/// The response of a token endpoint.
+/// Returns the response of a token endpoint.
 pub(crate) fn token(token: &str, lifetime: f64) -> String {
     format!(r#"{{"access_token":"{token}","token_type":"Bearer","expires_in":{lifetime}}}"#)
 }
@@ -141,13 +141,13 @@ pub(crate) fn token(token: &str, lifetime: f64) -> String {
 /// The response to a call for the permissions.
 pub(crate) const PERMISSIONS: &str = r#"{"roles":[],"permissions":[]}"#;
 
-/// A page of a list of `total` contacts.
+/// Returns a page of a list of `total` contacts.
 pub(crate) fn contacts(request: &Request, total: u64) -> String {
     let record = |id| format!(r#"{{"id":"{id}","firstName":"A","lastName":"B","email":"c@d.e"}}"#);
     page(request, "contacts", total, 100, record)
 }
 
-/// A page, of `max` records at most, of a list of `total`.
+/// Returns a page of at most `max` records of a list of `total`.
 pub(crate) fn page(
     request: &Request,
     list: &str,
@@ -166,7 +166,7 @@ pub(crate) fn page(
     )
 }
 
-/// Settings of a client of such a service.
+/// Returns settings of a client of such a service.
 pub(crate) fn settings(base_url: &str) -> Builder {
     let mut builder = Client::builder();
     builder

@@ -14,7 +14,7 @@ use talentdata_sandbox::{LargeLimits, Options, Total};
 
 type Answer = (u16, &'static str, String);
 
-/// A client of a service that gives this answer to requests for pages of contacts, and the limits that were requested.
+/// Returns a client of a service that gives this answer to requests for pages of contacts, and the limits that were requested.
 fn client(
     change: impl FnOnce(&mut Builder),
     answer: impl Fn(&Request) -> Answer + Send + Sync + 'static,
@@ -38,7 +38,7 @@ async fn read(client: &Client, options: ScanOptions) -> Result<Receipt, Error> {
     Ok(scan.receipt())
 }
 
-/// The answers of services to a limit above 40.
+/// Returns the answers of services to a limit above 40.
 fn refusals() -> Vec<(&'static str, Answer)> {
     let body = |text: &str| text.to_owned();
     vec![
@@ -333,7 +333,8 @@ async fn a_record_that_is_not_json_is_named_and_requested_twice() {
     // No page is read ahead, so that the requests can be counted.
     let options = ScanOptions::default().with_limit(150).with_page_size(100);
     let error = read(&client, options).await.unwrap_err();
-    let said = "contacts[18].firstName (offset 117, id \"117\") is not JSON: NaN stands there, at line 1 column";
+    let said =
+        "contacts[18].firstName (offset 117, id \"117\") is not JSON: found NaN, at line 1 column";
     assert_eq!(error.kind(), ErrorKind::Decode);
     assert!(error.message().starts_with(said), "{error}");
     assert_eq!((error.offset(), error.attempts()), (Some(99), 2), "{error}");

@@ -49,7 +49,7 @@ async fn unchanging_lists_in_whole_pages_are_counted() {
 
 const REFUSED: (u16, &str, String) = (422, "", String::new());
 
-/// A client of a service that gives this answer to requests for pages of contacts.
+/// Returns a client of a service that gives this answer to requests for pages of contacts.
 fn client(
     answer: impl Fn(&Request) -> (u16, &'static str, String) + Send + Sync + 'static,
 ) -> Client {
@@ -76,7 +76,7 @@ async fn a_refusal_of_every_page_but_the_first_stays_an_error() {
 
 /// The list has 730 records at first, and only 250 from the fourth page on.
 #[tokio::test]
-async fn offsets_behind_the_end_may_be_refused() {
+async fn offsets_after_the_end_may_be_refused() {
     let requests = AtomicU64::new(0);
     let client = client(move |request| {
         let count = requests.fetch_add(1, Ordering::SeqCst);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use talentdata_core::{Client, Error, ErrorKind};
 use tokio::task::JoinSet;
 
-/// A client of a service that sends these bytes and then ends the connection, and the number of requests.
+/// Returns a client of a service that sends these bytes and then ends the connection, and the number of requests.
 pub(crate) fn service(bytes: impl Into<Vec<u8>>) -> (Client, Arc<AtomicU64>) {
     let (asked, bytes) = (Arc::new(AtomicU64::new(0)), bytes.into());
     let seen = Arc::clone(&asked);
@@ -26,7 +26,7 @@ pub(crate) fn service(bytes: impl Into<Vec<u8>>) -> (Client, Arc<AtomicU64>) {
     (stub::settings(&base_url).build().unwrap(), asked)
 }
 
-/// A response with this first line, these headers and this body.
+/// Returns a response with this first line, these headers and this body.
 fn response(first: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     let headers = headers.replace('\n', "\r\n");
     [
@@ -50,7 +50,7 @@ fn zlib(text: &[u8]) -> Vec<u8> {
 
 const OK: &str = "HTTP/1.1 200 OK";
 
-/// Responses that can be read, each with its peculiarity.
+/// Returns responses that can be read, each with its peculiarity.
 fn readable() -> Vec<(&'static str, Vec<u8>)> {
     let body = PERMISSIONS;
     let length = format!("content-length: {}\n", body.len());
@@ -187,7 +187,7 @@ fn readable() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_other_clients_read_is_read() {
+async fn responses_that_other_clients_read_are_read() {
     let mut calls = JoinSet::new();
     for (name, bytes) in readable() {
         calls.spawn(async move {
@@ -201,7 +201,7 @@ async fn what_other_clients_read_is_read() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// Responses that cannot be read, each with a word of the reason.
+/// Returns responses that cannot be read, each with a word of the reason.
 fn unreadable() -> Vec<(Vec<u8>, &'static str)> {
     let with = |headers: &str| response(OK, headers, PERMISSIONS);
     vec![
@@ -229,7 +229,7 @@ fn unreadable() -> Vec<(Vec<u8>, &'static str)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_nobody_can_read_is_said_after_one_more_attempt_and_is_no_outage() {
+async fn unreadable_responses_fail_after_one_more_attempt_and_are_no_outage() {
     let mut calls = JoinSet::new();
     for (bytes, word) in unreadable() {
         calls.spawn(async move {

@@ -58,10 +58,12 @@ pub(super) fn kept(version: u8) -> Trial {
 
 /// Returns the records and changes that the kept files have.
 fn history(trial: &Trial) -> [Vec<String>; 4] {
-    let changes = trial
-        .mirror()
-        .changes(CONTACTS, &SyncPoint::Sync(5))
-        .unwrap();
+    let mirror = trial.mirror();
+    let syncs = mirror.syncs(CONTACTS).unwrap();
+    let fifth = syncs.iter().find(|sync| sync.generation == 5).unwrap();
+    // Version 5 has no bookmarks.
+    let fifth = fifth.bookmark.parse().unwrap_or(SyncPoint::Sync(5));
+    let changes = mirror.changes(CONTACTS, &fifth).unwrap();
     let changes = changes.filter_map(|change| {
         let change = change.unwrap().as_str().to_owned();
         change.contains("\"generation\":6").then_some(change)

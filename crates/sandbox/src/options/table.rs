@@ -82,7 +82,7 @@ pub const SANDBOX_OPTIONS: &[SandboxOption] = &[
     row("replicas", Numbers("NAME=N,...", |o, text| text.parse().map(|one| o.replicas = Some(one))),
         "Replicas answer page requests in turn; the last one lacks the end of each list: count=N, lag-percent=N"),
     row("warnings", Flag(|o| &mut o.warnings),
-        "Send an array of warnings next to an empty array of records, where the interface does not name the latter"),
+        "Send an array of warnings next to an empty array of records, if the API description does not name that array"),
     row("faults", Flag(|o| &mut o.faults),
         "Offer /__faults, which takes fault rules, /__drift, which changes lists, and /__requests, /__stats and /__changes, \
          which report what happened"),
@@ -113,14 +113,14 @@ impl SandboxOption {
         }
     }
 
-    /// Refuses what is not of its kind: a type, or a quoted text.
+    /// Returns the message for a value of another kind. `got` is a type or a quoted string.
     pub fn wrong_type_message(&self, got: &str) -> String {
         format!("{}: must be {} (got {got})", self.name, self.values())
     }
 }
 
 impl Options {
-    /// Returns the options that a JSON object has by their names: `{"faults": true, "records": {"contacts": 250}}`.
+    /// Reads the options of a JSON object, by their names: `{"faults": true, "records": {"contacts": 250}}`.
     ///
     /// # Errors
     ///
@@ -153,7 +153,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Sets an option to the value that a text stands for.
+    /// Sets an option to the value that a string represents.
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ fn record(list: &str, seed: u64, number: u64) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// All records of a list, parsed.
+/// Returns all records of a list, parsed.
 fn parsed(list: &str) -> Vec<Value> {
     let records = (0..default_size(list)).map(|number| record(list, 7, number));
     let read = |text: String| serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));

@@ -1,17 +1,17 @@
 //! Makes a value that a schema allows, the same one for the same seed, and changes another value as far as a schema
 //! requires it.
 
-use super::{Schemas, Shape, Way, elements, factor, is_nullable, not_within};
+use super::{Direction, Schemas, Shape, elements, factor, is_nullable, not_within};
 use crate::samples::{Rng, uuid};
 use serde_json::{Map, Number, Value};
 
-/// After this many values, optional ones are no longer made.
+/// The number of values after which optional ones are no longer made.
 const USUAL_VALUES: usize = 300;
-/// If a schema needs more values than this, nothing is made.
+/// The maximum number of values. If a schema needs more, nothing is made.
 const MAX_VALUES: usize = 5000;
 /// Limits how often a schema may lead back to itself.
 const MAX_REPEATS: usize = 2;
-/// Limits the length of a string. A longer one is of no use.
+/// Limits the length of a string. A longer string would be useless.
 const MAX_TEXT: u64 = 1 << 20;
 /// The number of steps by which a number may be away from its only bound.
 const STEPS: f64 = 999.0;
@@ -49,7 +49,7 @@ impl<'a> Maker<'a> {
 
     fn value(&mut self, schema: &Value) -> Option<Value> {
         let value = self.choose(self.schemas.shape(schema));
-        // A nullable schema allows null regardless of its parts, as its author means it.
+        // A nullable schema allows null regardless of its parts, because its author expects that.
         value.or_else(|| is_nullable(schema).then_some(Value::Null))
     }
 
@@ -108,7 +108,7 @@ impl<'a> Maker<'a> {
         let schemas = self.schemas;
         let fits = |value: &&Value| {
             let mut parts = shape.parts.iter();
-            parts.all(|part| schemas.accepts(part, value, Way::Response))
+            parts.all(|part| schemas.accepts(part, value, Direction::Response))
         };
         let enums = shape.values("enum").filter_map(Value::as_array).flatten();
         let mut known: Vec<_> = shape.values("const").chain(enums).filter(fits).collect();
@@ -145,7 +145,7 @@ impl<'a> Maker<'a> {
             let schema = schema.unwrap_or(true.into());
             let absent = self.is_brief();
             let needed = required.contains(&name);
-            if Way::Response.lacks(self.schemas, &schema) || (absent && !needed) {
+            if Direction::Response.lacks(self.schemas, &schema) || (absent && !needed) {
                 continue;
             }
             match self.value(&schema) {
@@ -223,7 +223,7 @@ impl<'a> Maker<'a> {
 
     /// Returns the value in the form of the schema: missing members are added, and wrong ones are replaced.
     pub(crate) fn fit(&mut self, schema: &Value, value: Value) -> Value {
-        if self.schemas.accepts(schema, &value, Way::Response) {
+        if self.schemas.accepts(schema, &value, Direction::Response) {
             return value;
         }
         let before = std::mem::replace(&mut self.brief, true);
@@ -254,7 +254,7 @@ impl<'a> Maker<'a> {
             }
             _ => {}
         }
-        if self.schemas.accepts(schema, &made, Way::Response) {
+        if self.schemas.accepts(schema, &made, Direction::Response) {
             made
         } else {
             whole
@@ -264,7 +264,7 @@ impl<'a> Maker<'a> {
     /// Adds a member to an object, if the schema documents it and allows the value.
     pub(crate) fn put(&mut self, schema: &Value, object: &mut Value, name: &str, value: Value) {
         let documented = self.schemas.shape(schema).property(name);
-        let fits = |schema| self.schemas.accepts(&schema, &value, Way::Response);
+        let fits = |schema| self.schemas.accepts(&schema, &value, Direction::Response);
         let fits = documented.is_some_and(fits);
         if let Some(members) = object.as_object_mut().filter(|_| fits) {
             members.insert(name.to_owned(), value);

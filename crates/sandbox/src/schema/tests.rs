@@ -29,7 +29,7 @@ fn right_values_pass_and_wrong_ones_are_placed() {
     assert!(cases.len() >= 50);
     for case in cases {
         let schema = &case.schema;
-        let check = |value| schemas.check(schema, value, Way::Response);
+        let check = |value| schemas.check(schema, value, Direction::Response);
         for right in &case.right {
             assert_eq!(check(right), Ok(()), "{schema} {right}");
         }
@@ -50,7 +50,7 @@ fn right_values_pass_and_wrong_ones_are_placed() {
 fn assert_makes(schemas: &Schemas, schema: &Value) {
     for seed in 0..15 {
         let value = Maker::new(schemas, seed).make(schema);
-        let checked = schemas.check(schema, &value, Way::Response);
+        let checked = schemas.check(schema, &value, Direction::Response);
         assert_eq!(checked, Ok(()), "{schema} {value}");
         assert_eq!(value, Maker::new(schemas, seed).make(schema));
         assert!(value.to_string().len() < 100_000, "{schema}");
@@ -58,7 +58,7 @@ fn assert_makes(schemas: &Schemas, schema: &Value) {
 }
 
 #[test]
-fn what_is_made_passes() {
+fn values_made_from_a_schema_pass() {
     for case in table::<Vec<Case>>("checked") {
         assert_makes(&schemas(), &case.schema);
     }
@@ -100,20 +100,20 @@ fn circles_are_shown_once_and_then_cut() {
 }
 
 #[test]
-fn requests_lack_what_is_only_read() {
+fn requests_lack_read_only_properties() {
     let schema = json!({
         "required": ["id", "secret"],
         "properties": {"id": {"readOnly": true}, "secret": {"writeOnly": true}},
     });
     for (member, ways) in [("id", [false, true]), ("secret", [true, false])] {
-        let fits = [Way::Request, Way::Response]
+        let fits = [Direction::Request, Direction::Response]
             .map(|way| Schemas::default().accepts(&schema, &json!({member: 1}), way));
         assert_eq!(fits, ways, "{member}");
     }
 }
 
 #[test]
-fn what_was_made_by_hand_changes_only_where_it_must() {
+fn values_made_by_hand_change_only_where_they_must() {
     for (schema, hand, fitted) in table::<Vec<(Value, Value, Value)>>("fitted") {
         let found = Maker::new(&Schemas::default(), 0).fit(&schema, hand);
         assert_eq!(found, fitted, "{schema}");

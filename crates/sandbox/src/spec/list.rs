@@ -2,7 +2,7 @@
 
 use super::{DocumentedOperation, ServiceSpec, Success};
 use crate::samples::{self, hash};
-use crate::schema::{Schemas, Way};
+use crate::schema::{Direction, Schemas};
 use serde_json::Value;
 
 /// The maximum number of records on a page if none is documented.
@@ -61,7 +61,7 @@ pub(crate) fn list(schemas: &Schemas, operation: &DocumentedOperation) -> Option
     };
     let name = name(&operation.path);
     // The bound itself may be excluded.
-    let excluded = |most| !schemas.accepts(schema, &Value::from(most), Way::Request);
+    let excluded = |most| !schemas.accepts(schema, &Value::from(most), Direction::Request);
     let most = limit.range()[1].map(|most| most.floor() as u64);
     let most = most.map(|most| most.saturating_sub(excluded(most).into()));
     let max_limit = most.filter(|most| *most > 0).unwrap_or(USUAL_MAX_LIMIT);
@@ -77,7 +77,7 @@ pub(crate) fn list(schemas: &Schemas, operation: &DocumentedOperation) -> Option
     })
 }
 
-/// Returns the name that a list has everywhere: `/v1/ja/skills` is `ja_skills`.
+/// Returns the name of a list, for example `ja_skills` for `/v1/ja/skills`.
 fn name(path: &str) -> String {
     let mut name = String::new();
     for letter in path.trim_start_matches("/v1/").chars() {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use talentdata_sandbox::limit::Policy;
 use talentdata_sandbox::{Options, Sandbox};
 
-/// A table of `tests/cases.json`.
+/// Returns a table of `tests/cases.json`.
 fn table<Rows: DeserializeOwned>(name: &str) -> Rows {
     let mut tables: Value = serde_json::from_str(include_str!("../cases.json")).unwrap();
     serde_json::from_value(tables[name].take()).unwrap()

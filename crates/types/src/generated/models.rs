@@ -386,7 +386,7 @@ pub struct VersionResponse {
     #[serde(flatten)]
     pub extra: ::serde_json::Map<::std::string::String, ::serde_json::Value>,
 }
-/// The JSON Schema of every model and open enum, by name.
+/// Returns the JSON Schema of every model and open enum, by name.
 pub fn json_schemas() -> ::std::vec::Vec<(&'static str, ::schemars::Schema)> {
     ::std::vec![
         ("Contact", ::schemars::schema_for!(Contact)), ("Pagination",

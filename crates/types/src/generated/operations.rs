@@ -41,7 +41,7 @@ impl ListName {
         ListName::TaxonomySkills,
         ListName::TaxonomyRoles,
     ];
-    /// What the spec says of this list.
+    /// Returns the description of this list.
     pub fn shape(self) -> &'static ListShape {
         match self {
             ListName::Contacts => {

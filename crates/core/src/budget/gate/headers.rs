@@ -16,12 +16,12 @@ const RETRY_AFTER: [&str; 1] = ["retry-after"];
 /// Headers with the wait in milliseconds, as some clouds send them.
 const RETRY_AFTER_MS: [&str; 2] = ["retry-after-ms", "x-ms-retry-after-ms"];
 
-/// The longest wait, in seconds: one day. A longer one is taken as this.
-const LONGEST: f64 = 86_400.0;
-/// A number from here on is no wait and no window, but perhaps a Unix time.
-const THIRTY_YEARS: f64 = 1e9;
-/// A Unix time from here on is one of milliseconds.
-const IN_MILLISECONDS: f64 = 1e11;
+/// The longest wait, in seconds: one day. A longer one counts as this one.
+const MAX_WAIT_S: f64 = 86_400.0;
+/// The smallest number that is neither a wait nor a window, but may be a Unix time.
+const MIN_UNIX_TIME: f64 = 1e9;
+/// The smallest number that is a Unix time in milliseconds.
+const MIN_UNIX_MILLISECONDS: f64 = 1e11;
 /// The units that a wait may have, in seconds.
 const UNITS: [(&str, f64); 4] = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 
@@ -34,8 +34,8 @@ pub(crate) struct RateHeaders {
     pub window: Option<Duration>,
     /// The number of requests left, or the smallest of several.
     pub remaining: Option<u64>,
-    /// Time from receipt until the reset. Of several, the one of the limit with the least left counts, otherwise
-    /// the longest.
+    /// Time from receipt until the reset. If there are several, the reset of the limit with the fewest requests left
+    /// counts, otherwise the longest.
     pub reset: Option<Duration>,
     /// True if the reset is in whole seconds, so that 0 may mean anything below one second.
     pub reset_is_integer: bool,
@@ -48,12 +48,12 @@ impl RateHeaders {
     /// Reads the headers of a response that was received at `wall_now`. This time replaces an absent `Date` header if
     /// the headers have a time instead of a duration.
     pub(crate) fn read(headers: &HeaderMap, wall_now: SystemTime) -> Self {
-        let now = items(headers, ["date"]).find_map(moment);
+        let now = items(headers, ["date"]).find_map(unix_time);
         let now = now.unwrap_or_else(|| since_epoch(wall_now));
         let policies: Vec<_> = items(headers, LIMIT).filter_map(policy).collect();
         let limit = policies.first().map(|(limit, _)| *limit);
         let mut same = policies.iter().filter(|policy| Some(policy.0) == limit);
-        // A cast from a float saturates: below 0 is 0, and far too many is a great many.
+        // A cast from a float saturates: negative numbers become 0, and large ones the maximum.
         let left = |item| number(first(item)).map(|left| left as u64);
         let remaining: Vec<Option<u64>> = items(headers, REMAINING).map(left).collect();
         let least = remaining.iter().flatten().min().copied();
@@ -83,7 +83,7 @@ impl RateHeaders {
 }
 
 /// Returns the values of one header that are plain text. Proxies join the lines of a header by commas. The comma in an
-/// HTTP date is not such a one.
+/// HTTP date does not separate anything.
 fn items<'a, const N: usize>(
     headers: &'a HeaderMap,
     names: [&'static str; N],
@@ -92,7 +92,7 @@ fn items<'a, const N: usize>(
     let lines = name.into_iter().flat_map(|name| headers.get_all(name));
     let lines = lines.filter_map(|line| line.to_str().ok().map(str::trim));
     lines.flat_map(|line| {
-        let is_date = moment(line).is_some();
+        let is_date = unix_time(line).is_some();
         line.split(move |letter| letter == ',' && !is_date)
     })
 }
@@ -115,7 +115,7 @@ fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
     let mut parts = item.split(';').map(str::trim);
     let limit = parts.next().and_then(number)?;
     let window = parts.find_map(|text| number(text.strip_prefix("w=")?));
-    let window = window.filter(|seconds| (0.001..THIRTY_YEARS).contains(seconds));
+    let window = window.filter(|seconds| (0.001..MIN_UNIX_TIME).contains(seconds));
     (limit >= 0.0).then_some((limit as u32, window.map(Duration::from_secs_f64)))
 }
 
@@ -123,19 +123,19 @@ fn policy(item: &str) -> Option<(u32, Option<Duration>)> {
 /// as a day. A time in the past is no wait. If it passed more than a day ago, it is ignored.
 fn wait(text: &str, now: f64) -> Option<Duration> {
     match number(text) {
-        Some(delay) if delay < THIRTY_YEARS => seconds(delay),
+        Some(delay) if delay < MIN_UNIX_TIME => seconds(delay),
         // Some gateways give the reset as a Unix time, which is clear only if it is about now.
         Some(at) => {
-            let at = if at < IN_MILLISECONDS {
+            let at = if at < MIN_UNIX_MILLISECONDS {
                 at
             } else {
                 at / 1000.0
             };
             let wait = at - now;
-            (wait.abs() <= LONGEST).then(|| seconds(wait.max(0.0)))?
+            (wait.abs() <= MAX_WAIT_S).then(|| seconds(wait.max(0.0)))?
         }
-        None => match moment(text) {
-            Some(at) => seconds((at - now).max(0.0)).filter(|_| at - now >= -LONGEST),
+        None => match unix_time(text) {
+            Some(at) => seconds((at - now).max(0.0)).filter(|_| at - now >= -MAX_WAIT_S),
             None => seconds(with_units(text)?),
         },
     }
@@ -143,7 +143,7 @@ fn wait(text: &str, now: f64) -> Option<Duration> {
 
 /// Returns a wait of this many seconds; `None` below 0.
 fn seconds(wait: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(wait.min(LONGEST)).ok()
+    Duration::try_from_secs_f64(wait.min(MAX_WAIT_S)).ok()
 }
 
 /// Returns the seconds of a time such as `250ms` or `1m30s`, as Go programs write it.
@@ -161,7 +161,7 @@ fn with_units(text: &str) -> Option<f64> {
 }
 
 /// Returns the Unix time of an HTTP date, or of a date-time with its zone (RFC 3339).
-fn moment(text: &str) -> Option<f64> {
+fn unix_time(text: &str) -> Option<f64> {
     let http = httpdate::parse_http_date(text).ok().map(since_epoch);
     http.or_else(|| {
         let at = chrono::DateTime::parse_from_rfc3339(text.trim()).ok()?;

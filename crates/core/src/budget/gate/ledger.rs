@@ -1,5 +1,5 @@
-//! The requests that still matter, and the round-trip times: those in flight, and those recent enough to share a window
-//! with the next one. Times are in seconds, which are windows as well.
+//! The requests that still matter, and the round-trip times. A request matters while it is in flight, and while it may
+//! share a window with the next one. Times are in seconds, and a window is one second.
 
 use std::collections::VecDeque;
 
@@ -8,33 +8,33 @@ use serde::{Deserialize, Serialize};
 use super::Ticket;
 
 /// The time for which a finished request is remembered: one window for the budget, one more for late responses.
-const KEPT: f64 = 2.0;
-/// The part of the way to the mean by which the least round trip rises with each sample, so that it follows a changed
-/// route.
-const RISE: f64 = 0.0005;
-/// With fewer samples than this, the true floor may be far below the shortest round trip seen, and only this part of it
-/// counts.
+const KEEP_FOR: f64 = 2.0;
+/// The part of its distance to the mean by which the shortest round trip rises with each sample, so that it follows a
+/// changed route.
+const FLOOR_RISE: f64 = 0.0005;
+/// The number of samples below which the true floor may be far below the shortest round trip seen.
 const FEW_SAMPLES: u32 = 30;
-const TRUST_EARLY: f64 = 0.8;
+/// The part of the shortest round trip that counts while there are few samples.
+const EARLY_FLOOR_PART: f64 = 0.8;
 /// The number of samples in the mean.
-const MEAN_OVER: f64 = 32.0;
+const MEAN_SAMPLES: f64 = 32.0;
 /// The part of a window by which a request may be counted later than the fastest.
-pub(super) const MARGIN: f64 = 0.07;
+pub(super) const COUNT_MARGIN: f64 = 0.07;
 /// The number of requests that are left unused: no request of ours may see 0 left, because the rule then demands a
 /// pause of a window.
 pub(super) const RESERVED: f64 = 1.0;
 /// Fewer requests a window than this cannot be distinguished from jitter.
 pub(super) const NOISE_FLOOR: f64 = 1.5;
-/// Requests of other clients stay invisible for a round trip and this much longer, which is the interval of our
+/// The time in addition to a round trip for which requests of other clients stay invisible: the interval of our
 /// requests.
-const UNSEEN: f64 = 0.03;
+const UNSEEN_EXTRA_S: f64 = 0.03;
 
 /// A request that was sent.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct SentRequest {
     pub(super) ticket: Ticket,
     pub(super) member: u64,
-    /// True while a response may still come. Otherwise the server may have counted the request all the same.
+    /// True while a response may still arrive. Even if it is false, the server may have counted the request.
     pub(super) in_flight: bool,
     /// The latest time at which it is counted.
     pub(super) counted_by: f64,
@@ -50,7 +50,7 @@ impl SentRequest {
     }
 }
 
-/// Requests in the order they were sent, and the round trips of those that were responded to.
+/// Requests in the order of sending, and the round trips of the answered ones.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ledger {
     pub(super) entries: VecDeque<SentRequest>,
@@ -59,20 +59,20 @@ pub(super) struct Ledger {
     /// The usual round trip.
     pub(super) mean: f64,
     /// The send time of the newest request that has a response.
-    heard: f64,
+    newest_answered: f64,
 }
 
 impl Ledger {
     /// Adds a request that a member sends now.
     pub(super) fn send(&mut self, ticket: Ticket, member: u64) {
         let sent = ticket.sent.as_secs_f64();
-        let matters = |entry: &SentRequest| entry.in_flight || entry.sent() + KEPT >= sent;
+        let matters = |entry: &SentRequest| entry.in_flight || entry.sent() + KEEP_FOR >= sent;
         self.entries.retain(matters);
         self.entries.push_back(SentRequest {
             ticket,
             member,
             in_flight: true,
-            counted_by: sent + MARGIN,
+            counted_by: sent + COUNT_MARGIN,
             own: self.sent_between(sent - 1.0, sent) as u32 + 1,
             remaining: None,
         });
@@ -84,8 +84,7 @@ impl Ledger {
             .retain(|entry| entry.ticket != ticket || !entry.in_flight);
     }
 
-    /// Marks a request as no longer in flight, and returns it. The ticket may be one of another ledger with the same
-    /// number.
+    /// Marks a request as no longer in flight, and returns it. A ticket of another ledger may have the same number.
     pub(super) fn settle(&mut self, ticket: Ticket) -> Option<&mut SentRequest> {
         let own = |entry: &&mut SentRequest| entry.ticket == ticket && entry.in_flight;
         let entry = self.entries.iter_mut().find(own)?;
@@ -101,11 +100,11 @@ impl Ledger {
         remaining: Option<f64>,
     ) -> Option<SentRequest> {
         let sent = self.settle(ticket)?.sent();
-        self.heard = self.heard.max(sent);
+        self.newest_answered = self.newest_answered.max(sent);
         let round_trip = (now - sent).max(0.0);
         self.samples = self.samples.saturating_add(1);
-        self.mean += (round_trip - self.mean) / f64::from(self.samples).min(MEAN_OVER);
-        self.least += RISE * (self.mean - self.least);
+        self.mean += (round_trip - self.mean) / f64::from(self.samples).min(MEAN_SAMPLES);
+        self.least += FLOOR_RISE * (self.mean - self.least);
         if self.samples == 1 || round_trip < self.least {
             self.least = round_trip;
         }
@@ -117,15 +116,15 @@ impl Ledger {
         Some(*entry)
     }
 
-    /// Returns how many requests others send before they are seen, at `rate` requests a window.
+    /// Returns the number of requests that other clients send before we see them, at `rate` requests a window.
     pub(super) fn unseen(&self, rate: f64) -> f64 {
-        rate * (self.mean + UNSEEN)
+        rate * (self.mean + UNSEEN_EXTRA_S)
     }
 
     /// Returns the shortest round trip to expect.
     pub(super) fn floor(&self) -> f64 {
         if self.samples < FEW_SAMPLES {
-            self.least * TRUST_EARLY
+            self.least * EARLY_FLOOR_PART
         } else {
             self.least
         }
@@ -133,7 +132,7 @@ impl Ledger {
 
     /// Returns the number of requests in flight that are newer than all requests with a response.
     pub(super) fn unanswered_since_last_response(&self) -> usize {
-        let is_newer = |entry: &&SentRequest| entry.sent() >= self.heard;
+        let is_newer = |entry: &&SentRequest| entry.sent() >= self.newest_answered;
         self.in_flight().filter(is_newer).count()
     }
 

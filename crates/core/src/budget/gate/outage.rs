@@ -11,11 +11,11 @@ use super::{RateHeaders, RequestOutcome, Ticket, Time, back_off};
 use crate::error::failure::{Course, of_status};
 
 /// The number of failures in a row that make an outage. A single failure happens to healthy services as well.
-const OUTAGE: u32 = 2;
+const MIN_FAILURES_OF_OUTAGE: u32 = 2;
 /// The time until the first probe, in seconds. It doubles with each failed probe, and half of it is random.
-const FIRST: f64 = 0.5;
+const FIRST_PROBE_S: f64 = 0.5;
 /// The longest time between two probes, in seconds.
-const LONGEST: f64 = 8.0;
+const MAX_PROBE_INTERVAL_S: f64 = 8.0;
 
 /// A series of failed requests without a success in between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,9 +27,9 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    /// Returns whether they are an outage.
+    /// Returns whether the failures are an outage.
     pub(crate) fn is_outage(&self) -> bool {
-        self.count >= OUTAGE
+        self.count >= MIN_FAILURES_OF_OUTAGE
     }
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Outage {
     /// The number of times the back-off has doubled.
     steps: u32,
     last_success: Time,
-    /// The failures that the latest success has ended. They count again if the body of that response breaks off.
+    /// The failures that the latest success ended. They count again if the body of that response breaks off.
     ended: Option<(Ticket, Failures, u32)>,
     probe: Option<Ticket>,
     /// The time before which no probe is sent.
@@ -54,14 +54,16 @@ pub(crate) fn is_failure(status: u16, headers: &RateHeaders) -> bool {
 }
 
 impl Outage {
-    /// The failures so far, or `None` if there are none.
+    /// Returns the failures so far, or `None` if there are none.
     pub(crate) fn failures(&self) -> Option<Failures> {
         (self.failures.count > 0).then_some(self.failures)
     }
 
-    /// Returns whether all requests wait for the outcome of a probe. A probe that takes too long counts no more.
+    /// Returns whether all requests wait for the outcome of a probe. A probe that takes too long no longer counts.
     pub(crate) fn is_probed(&self, now: Time) -> bool {
-        let lasts = |probe: Ticket| probe.sent <= now && (now - probe.sent).as_secs_f64() < LONGEST;
+        let lasts = |probe: Ticket| {
+            probe.sent <= now && (now - probe.sent).as_secs_f64() < MAX_PROBE_INTERVAL_S
+        };
         self.failures.is_outage() && self.probe.is_some_and(lasts)
     }
 
@@ -86,7 +88,8 @@ impl Outage {
         }
     }
 
-    /// Records that a request was abandoned. That says nothing about the service, and its probes do not become more frequent.
+    /// Records that a request was abandoned. This says nothing about the service, and does not make probes more
+    /// frequent.
     pub(crate) fn lost(&mut self, now: Time, ticket: Ticket) {
         if self.probe.take_if(|probe| *probe == ticket).is_some() {
             self.back_off(now, ticket);
@@ -101,7 +104,7 @@ impl Outage {
         (self.probe, self.probe_at) = Default::default();
     }
 
-    /// Records that a request has failed, or that the body of a successful response broke off.
+    /// Records that a request failed, or that the body of a successful response broke off.
     pub(crate) fn failed(&mut self, now: Time, ticket: Ticket) {
         let mut probed = self.probe.take_if(|probe| *probe == ticket).is_some();
         if let Some((_, failures, steps)) = self.ended.take_if(|(ended, ..)| *ended == ticket)
@@ -122,7 +125,7 @@ impl Outage {
     }
 
     fn back_off(&mut self, now: Time, ticket: Ticket) {
-        let wait = back_off(FIRST, self.steps, LONGEST, ticket.sent);
+        let wait = back_off(FIRST_PROBE_S, self.steps, MAX_PROBE_INTERVAL_S, ticket.sent);
         self.steps = self.steps.saturating_add(1);
         self.probe_at = now.saturating_add(wait);
     }
@@ -140,7 +143,7 @@ mod tests {
         Ticket { id, sent, endpoint }
     }
 
-    /// An outage that began at 1 s: two requests have failed, the second of them sent at this time.
+    /// Returns an outage that began at 1 s, when two requests failed. The second one was sent at this time.
     fn begun(sent: Time) -> Outage {
         let mut outage = Outage::default();
         for id in 1..=2 {

@@ -14,52 +14,53 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{Ledger, MARGIN, NOISE_FLOOR, RESERVED, SentRequest};
+use super::ledger::{COUNT_MARGIN, Ledger, NOISE_FLOOR, RESERVED, SentRequest};
 use super::windows::Windows;
 
 /// The number of slots that are unused at the start. A sliding counter never allows them. Other servers show within
 /// seconds that they do.
 const INITIAL_RESERVE: f64 = 1.0;
 /// The smallest number of slots. With fewer, the responses would teach nothing.
-const MIN: f64 = 2.0;
-/// The pace is even over this part of a window, and no gap is shorter than this part of an even one. So a timer that
-/// fires a millisecond late costs no requests.
+const MIN_SLOTS: f64 = 2.0;
+/// The part of a window over which the pace is even. So a timer that fires a millisecond late costs no requests.
 const EVEN_SPAN: f64 = 0.3;
+/// The shortest gap between requests, as a part of the even gap.
 const MIN_GAP_PART: f64 = 0.95;
 /// The pace of a bucket is this much denser than the limit.
 const CATCH_UP_REFILL: f64 = 0.92;
 /// The number of windows that must agree before slots grow.
-const AGREEING: f64 = 3.0;
+const AGREEING_WINDOWS: f64 = 3.0;
 /// The part of the observed room that is used at each step.
-const GROWTH: f64 = 0.4;
-/// The count that is assumed for a response without one. Slots that are reduced because of it are not tried again for
-/// `UNSHOWN_HOLD` seconds.
-const UNSHOWN: f64 = 6.0;
-const UNSHOWN_HOLD: f64 = 20.0;
+const ROOM_USED_PER_STEP: f64 = 0.4;
+/// The count that is assumed for a response without one.
+const ASSUMED_COUNT: f64 = 6.0;
+/// The time for which slots that were reduced because of an assumed count are not tried again.
+const ASSUMED_COUNT_HOLD_S: f64 = 20.0;
 /// The smallest part of the slots that stays in use next to other clients.
-const BACK_OFF: f64 = 0.8;
+const MIN_SLOTS_PART: f64 = 0.8;
 /// The part of the limit above which our own requests rule out that others have spent the rest.
 const OWN_PART: f64 = 0.82;
 /// The time for which a failed number of slots is not tried again.
-const HOLD: f64 = 60.0;
+const FAILED_SLOTS_HOLD_S: f64 = 60.0;
 
 /// The evidence that the budget refills. Under a window policy, the requests that are left and those that we sent add
-/// up to about the limit during the last quarter of each window. If the sum is `ABOVE` times the limit for `PROOF`
-/// seconds, the budget refills.
-const ABOVE: f64 = 1.25;
-const PROOF: f64 = 0.95;
+/// up to about the limit during the last quarter of each window. If the sum is at least this multiple of the limit for
+/// `REFILL_PROOF_S` seconds, the budget refills.
+const REFILL_SUM_PART: f64 = 1.25;
+/// The time for which the sum must be `REFILL_SUM_PART` times the limit.
+const REFILL_PROOF_S: f64 = 0.95;
 /// Below this part of the limit, a bucket may be empty before the next response.
-const DRY: f64 = 0.3;
+const MIN_BUCKET_PART: f64 = 0.3;
 
 /// The weight of one response in the estimate of the requests of others.
-const WEIGHT: f64 = 0.06;
+const RESPONSE_WEIGHT: f64 = 0.06;
 /// The part of a window that must be over before a count is used to estimate the pace of others.
 const MIN_WINDOW_PART: f64 = 0.3;
 /// The factor of the variance of the requests of others. The square root of the product, about two and a half standard
 /// deviations, is left to them.
-const DEVIATIONS: f64 = 6.0;
+const VARIANCE_FACTOR: f64 = 6.0;
 
-/// Beliefs about one server with one limit.
+/// The model of one server with one limit.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Pace {
     /// Requests in each window; at least 1.
@@ -79,8 +80,8 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Makes the beliefs about a server that allows `limit` requests in each window. Other clients are expected until
-    /// the counts show that there are none.
+    /// Creates the model of a server that allows `limit` requests in each window. It assumes other clients until the
+    /// counts show that there are none.
     pub(super) fn new(limit: f64) -> Self {
         let mut new = Self {
             limit: limit.max(1.0),
@@ -134,15 +135,16 @@ impl Pace {
         oldest.map_or(0.0, |oldest| oldest + 1.0)
     }
 
-    /// Returns the time from which a request is expected to leave to others what they use, and more than the usual
-    /// deviation from that. It is at most one window after the newest count, which is no evidence for longer.
+    /// Returns the earliest time at which a request is expected to leave enough for the other clients: their estimated
+    /// use, and more than the usual deviation from it. It is at most one window after the newest count, which is no
+    /// evidence for longer.
     fn clear_at(&self, ledger: &Ledger) -> f64 {
         let Some((newest, left)) = ledger.shown().next().filter(|_| self.others >= NOISE_FLOOR)
         else {
             return 0.0;
         };
         let sent = newest.sent();
-        let need = RESERVED + (DEVIATIONS * ledger.unseen(self.others - NOISE_FLOOR)).sqrt();
+        let need = RESERVED + (VARIANCE_FACTOR * ledger.unseen(self.others - NOISE_FLOOR)).sqrt();
         let missing = need - (left - ledger.sent_between(sent, f64::INFINITY) - 1.0);
         let latest = sent + ledger.mean + 1.0;
         if let Some(window_start) = self.windows.window_of(sent) {
@@ -170,15 +172,15 @@ impl Pace {
         let alone = OWN_PART * self.limit;
         self.slots = if own >= alone {
             let failed = self.slots.ceil();
-            self.failed = (failed, now + HOLD);
+            self.failed = (failed, now + FAILED_SLOTS_HOLD_S);
             (failed - 1.0).max(alone)
         } else {
             if entry.remaining.is_none() {
-                self.failed = (self.slots - 1.0, now + UNSHOWN_HOLD);
+                self.failed = (self.slots - 1.0, now + ASSUMED_COUNT_HOLD_S);
             }
-            own.min(self.slots - 1.0).max(self.slots * BACK_OFF)
+            own.min(self.slots - 1.0).max(self.slots * MIN_SLOTS_PART)
         };
-        self.slots = self.slots.max(MIN).min(self.most());
+        self.slots = self.slots.max(MIN_SLOTS).min(self.most());
     }
 
     /// Records a response.
@@ -191,30 +193,32 @@ impl Pace {
             }
             self.estimate_others(entry, remaining, ledger);
         }
-        // If we have not filled a window up to the margin, it is no evidence about a filled one.
-        if own >= ((self.slots - 1.0) / (1.0 + MARGIN)).floor() {
-            let remaining = entry.remaining.unwrap_or(UNSHOWN);
+        // A window that we did not fill up to the margin is no evidence about a filled one.
+        if own >= ((self.slots - 1.0) / (1.0 + COUNT_MARGIN)).floor() {
+            let remaining = entry.remaining.unwrap_or(ASSUMED_COUNT);
             self.span.1 = self.span.1.min(remaining);
         }
         // If others have taken slots, the slots that they leave may be used at once.
         let others_took = self.slots < OWN_PART * self.limit;
-        if now < self.span.0 + if others_took { 1.0 } else { AGREEING } {
+        if now < self.span.0 + if others_took { 1.0 } else { AGREEING_WINDOWS } {
             return;
         }
         let room = self.span.1 - RESERVED;
         let is_held = now < self.failed.1 && self.slots + 1.0 >= self.failed.0;
         if room >= 1.0 && room.is_finite() && !is_held {
-            self.slots = (self.slots + GROWTH * room).min(self.most());
+            self.slots = (self.slots + ROOM_USED_PER_STEP * room).min(self.most());
         }
         self.span = (now, f64::INFINITY);
     }
 
     /// Distinguishes a budget that refills continuously, such as a token bucket, from one that is counted in windows.
     fn seek_refill(&mut self, now: f64, remaining: f64, own: f64) {
-        let is_high = self.refills || remaining + own >= ABOVE * self.limit;
-        let is_high = is_high && remaining >= DRY * self.limit;
+        let is_high = self.refills || remaining + own >= REFILL_SUM_PART * self.limit;
+        let is_high = is_high && remaining >= MIN_BUCKET_PART * self.limit;
         self.high_since = is_high.then(|| self.high_since.unwrap_or(now));
-        self.refills = self.high_since.is_some_and(|since| since + PROOF <= now);
+        self.refills = self
+            .high_since
+            .is_some_and(|since| since + REFILL_PROOF_S <= now);
     }
 
     fn estimate_others(&mut self, entry: &SentRequest, remaining: f64, ledger: &Ledger) {
@@ -225,7 +229,7 @@ impl Pace {
         };
         if part >= MIN_WINDOW_PART {
             let others = (self.limit - remaining - own).max(0.0) / part;
-            self.others += WEIGHT * (others - self.others);
+            self.others += RESPONSE_WEIGHT * (others - self.others);
         }
     }
 }

@@ -22,13 +22,13 @@ const UNAVAILABLE: u16 = 503;
 /// The rule for all requests, and for those under a limit that only the token endpoint has.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Rules {
-    common: Rule,
-    token: Rule,
+    common: ClientRule,
+    token: ClientRule,
 }
 
 /// The time at which the documented rule admits the next request.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Rule {
+struct ClientRule {
     until: Time,
     refusals_in_a_row: u32,
     /// The end of the pause after the last refusal.

@@ -2,7 +2,7 @@
 //! first.
 //!
 //! A member that must wait receives the time at which it should ask again, and is expected then. The others do not wait for a member
-//! that is expected later, or that has missed its time, because it may have been stopped or killed.
+//! that is expected later, or that missed its time, because it may be stopped or killed.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,16 +11,16 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FORGOTTEN, Time};
+use super::{EXPIRE_AFTER, Time};
 
-/// The delay after which a member has lost its turn.
+/// The delay after which a member loses its turn.
 const GRACE: Duration = Duration::from_millis(5);
-/// The others wait for a member that is expected within this time.
-const SOON: Duration = Duration::from_millis(2);
-/// A member that has waited this long ranks with the single calls. So single calls cannot starve scans.
+/// The time within which a member must be expected for the others to wait for it.
+const WAIT_FOR_EXPECTED: Duration = Duration::from_millis(2);
+/// The wait after which a member ranks with the single calls. So single calls cannot starve scans.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A member that has not asked for this long no longer takes part.
-const PRESENT: Duration = Duration::from_secs(10);
+/// The time without a question after which a member no longer takes part.
+const PRESENT_FOR: Duration = Duration::from_secs(10);
 
 /// The priority of a request; the first goes first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -48,11 +48,11 @@ impl PriorityClass {
 /// A member that asks for its turn.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MemberInfo<'a> {
-    /// Unique among the members.
+    /// A number that is unique among the members.
     pub id: u64,
-    /// Its process.
+    /// The ID of its process.
     pub process: u32,
-    /// The name for display, for example that of its program.
+    /// The name for display, for example the name of its program.
     pub name: &'a str,
     /// The share of the limit that it may use, above 0 and at most 1.
     pub share: f64,
@@ -60,7 +60,7 @@ pub(crate) struct MemberInfo<'a> {
 
 /// The stored state of a member.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Member {
+pub(super) struct MemberState {
     process: u32,
     name: String,
     /// The last time at which it was seen.
@@ -85,11 +85,11 @@ struct Wait {
 /// One member, for people.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberStats {
-    /// Its process.
+    /// The ID of its process.
     pub process: u32,
     /// The name that people know it by.
     pub name: String,
-    /// Its host, where the members may be on several.
+    /// Its host, if the members may be on several hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Requests that it sent within the last minute.
@@ -102,12 +102,12 @@ pub struct MemberStats {
 
 /// The members by their ids, and their turns.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Turns(pub(super) BTreeMap<u64, Member>);
+pub(super) struct Turns(pub(super) BTreeMap<u64, MemberState>);
 
 impl Turns {
     /// Notes that a member asks for its turn in this class.
     pub(super) fn ask(&mut self, now: Time, requester: &MemberInfo<'_>, class: PriorityClass) {
-        let since = now.saturating_sub(FORGOTTEN);
+        let since = now.saturating_sub(EXPIRE_AFTER);
         self.0.retain(|_, member| member.seen >= since);
         let member = self.0.entry(requester.id).or_default();
         member.process = requester.process;
@@ -121,8 +121,8 @@ impl Turns {
         });
     }
 
-    /// Returns the number of members that go before this one at a time to come: those that wait, may then send, are not
-    /// later than they are expected, and rank first. Also returns whether one of them is expected at once.
+    /// Returns the number of members that go before this one at the time `at`, and whether one of them is expected at
+    /// once. Those members wait, may send by then, are not overdue, and rank higher.
     pub(super) fn ahead(&self, now: Time, at: Time, id: u64) -> (u32, bool) {
         let class = |wait: Wait| {
             if wait.since <= now.saturating_sub(PATIENCE) {
@@ -131,22 +131,23 @@ impl Turns {
                 wait.class
             }
         };
-        let place = |id, member: &Member| Some((class(member.waits?), member.last_sent, id));
+        let place = |id, member: &MemberState| Some((class(member.waits?), member.last_sent, id));
         let own = self.0.get(&id).and_then(|member| place(id, member));
         let (mut ahead, mut at_once) = (0, false);
         for (other, member) in &self.0 {
             if let Some(wait) = member.waits
-                && (wait.expected >= now.saturating_sub(GRACE) && wait.allowed <= at + SOON)
+                && (wait.expected >= now.saturating_sub(GRACE)
+                    && wait.allowed <= at + WAIT_FOR_EXPECTED)
                 && place(*other, member) < own
             {
                 ahead += 1;
-                at_once |= wait.expected <= now + SOON;
+                at_once |= wait.expected <= now + WAIT_FOR_EXPECTED;
             }
         }
         (ahead, at_once)
     }
 
-    /// Records that a member was told to ask again at this time, and may not send before `allowed`.
+    /// Records that a member should ask again at `again`, and may not send before `allowed`.
     pub(super) fn notified(&mut self, id: u64, allowed: Time, again: Time) {
         if let Some(wait) = &mut self.0.entry(id).or_default().waits {
             (wait.allowed, wait.expected) = (allowed, again);
@@ -162,7 +163,7 @@ impl Turns {
 
     /// Returns the active members, those with the most requests first.
     pub(super) fn present(&self, now: Time) -> Vec<MemberStats> {
-        let since = now.saturating_sub(PRESENT);
+        let since = now.saturating_sub(PRESENT_FOR);
         let present = self.0.values().filter(|member| member.seen >= since);
         let stats = present.map(|member| MemberStats {
             process: member.process,

@@ -115,14 +115,14 @@ fn shared_phase(newer: &Edge, (older, edges): (Edge, u32)) -> Option<(Edge, u32)
 }
 
 /// The drift of the server's clock against ours for which an edge leaves room.
-const DRIFT: f64 = 0.01;
+const CLOCK_DRIFT: f64 = 0.01;
 /// The part of the shortest round trip by which a request may be faster than all earlier ones. As the first request of
 /// a window, it would otherwise fall into the previous window.
 const RTT_DROP_MARGIN: f64 = 0.3;
 /// The number of trial windows, in which the first request is sent alone, and one request less is sent. If windows open
 /// with a request, a first request that is faster than the earlier ones falls into the previous window, and no other
 /// request does.
-const MIN_TRIAL: u32 = 3;
+const MIN_TRIAL_WINDOWS: u32 = 3;
 /// The difference between the mean and the shortest round trip that adds one window to the trial, up to two. A first
 /// request that is slower by chance reveals nothing.
 const JITTER_PER_TRIAL: f64 = 0.02;
@@ -136,7 +136,7 @@ const MAX_LOW_COUNT: f64 = 3.0;
 /// The number of our requests that count as the first ones of a window.
 const FIRST_REQUESTS: usize = 4;
 /// The weight of one window in the estimate of the requests of others.
-const WEIGHT: f64 = 0.25;
+const WINDOW_WEIGHT: f64 = 0.25;
 /// The part of a gap between requests that stays free at the end of a window.
 const END_SPARE: f64 = 0.6;
 
@@ -159,14 +159,15 @@ pub(super) struct Alignment {
 
 impl Alignment {
     fn new(edge: &Edge, ledger: &Ledger) -> Self {
-        let margin = DRIFT + ledger.floor() * RTT_DROP_MARGIN;
+        let margin = CLOCK_DRIFT + ledger.floor() * RTT_DROP_MARGIN;
         let entry_delay = margin.min(0.25);
-        let trial = MIN_TRIAL + ((ledger.mean - ledger.floor()) / JITTER_PER_TRIAL).min(2.0) as u32;
+        let trial =
+            MIN_TRIAL_WINDOWS + ((ledger.mean - ledger.floor()) / JITTER_PER_TRIAL).min(2.0) as u32;
         Self {
             trial,
             entry_delay,
             entry_step: entry_delay / f64::from(trial - 1),
-            window_start: edge.start - DRIFT..edge.end + margin,
+            window_start: edge.start - CLOCK_DRIFT..edge.end + margin,
             others: 0.0,
         }
     }
@@ -198,7 +199,7 @@ impl Alignment {
                 .our_requests(ledger)
                 .filter(|entry| entry.remaining.is_some());
             let others = (limit - lowest_remaining - shown.count() as f64).max(0.0);
-            self.others += WEIGHT * (others - self.others);
+            self.others += WINDOW_WEIGHT * (others - self.others);
         }
         let begin = next + (now - next).floor();
         self.window_start = self.window_start.start + begin - self.window_start.end..begin;

@@ -37,7 +37,7 @@ fn new_gate(now: Duration) -> SharedGate {
 }
 
 #[test]
-fn what_one_does_the_others_know() {
+fn members_see_the_changes_of_others() {
     let (_directory, SharedFile { path, .. }) = place();
     let (mut one, mut other) = (member(&path), member(&path));
     assert!(matches!(ask(&mut one, 1), (1, Admission::Admitted(_))));
@@ -49,7 +49,7 @@ fn what_one_does_the_others_know() {
 }
 
 #[test]
-fn a_state_that_is_lost_is_made_again_from_what_a_member_knows() {
+fn a_lost_state_is_restored_from_what_a_member_knows() {
     for damage in [None, Some("something else")] {
         let (_directory, SharedFile { path, .. }) = place();
         let (mut one, mut other) = (member(&path), member(&path));
@@ -65,9 +65,9 @@ fn a_state_that_is_lost_is_made_again_from_what_a_member_knows() {
     }
 }
 
-/// If the file is damaged, others may have sent an unknown number of requests, so a client first lets a window pass.
+/// If the file is damaged, others may have sent any number of requests, so a client first waits for one window.
 #[test]
-fn who_finds_only_damage_lets_a_window_pass() {
+fn a_client_that_finds_a_damaged_state_waits_for_a_window() {
     let (_directory, SharedFile { path, .. }) = place();
     ask(&mut member(&path), 9);
     std::fs::write(&path, "something else").unwrap();
@@ -81,7 +81,7 @@ fn who_finds_only_damage_lets_a_window_pass() {
 
 /// A restarted host counts its time from the beginning.
 #[test]
-fn a_state_from_the_future_is_forgotten() {
+fn a_state_from_the_future_is_discarded() {
     let (_directory, file) = place();
     let future = clock::now() + Duration::from_secs(1000);
     let mut state = new_gate(future);
@@ -91,10 +91,10 @@ fn a_state_from_the_future_is_forgotten() {
     assert_eq!(ask(&mut member(&file.path), 1).0, 1);
 }
 
-/// Tells a process of this test program that its files cannot grow, and where the state is.
+/// The variable with the path of the state. It is set for a process of this test program whose files cannot grow.
 const FULL: &str = "TALENTDATA_TEST_FULL_DISK";
 
-/// Like a full disk. The others see no change, so the turn and the knowledge of them must remain.
+/// Simulates a full disk. The others see no change, so the turn and the knowledge of the others must remain.
 #[test]
 fn a_state_that_cannot_be_written_is_not_changed() {
     if let Some(path) = std::env::var_os(FULL) {
@@ -178,7 +178,7 @@ fn step_of(
 
 /// The checksum is right, but the content is not. Such a state is refused, or it does no harm.
 #[test]
-fn a_forged_state_neither_panics_nor_waits_for_ever() {
+fn a_forged_state_neither_panics_nor_waits_forever() {
     let mut rng = fastrand::Rng::with_seed(1);
     let (mut used, mut refused) = (0, 0);
     for good in states() {
@@ -215,10 +215,10 @@ fn a_forged_state_neither_panics_nor_waits_for_ever() {
     assert!(used > 100 && refused > 100);
 }
 
-/// If the file has a pause that the service has not named to this process, it is trusted for one window at most, even
-/// if it is plausible. A pause that the service has named to this process lasts, even if the file differs.
+/// A pause in the file that the service did not name to this process is trusted for at most one window, even if it is
+/// plausible. A pause that the service named to this process lasts, even if the file differs.
 #[test]
-fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
+fn a_pause_lasts_as_long_as_the_service_said_or_else_one_window() {
     let now = Duration::from_secs(1000);
     let hour = Duration::from_secs(3600);
     let limited = RateHeaders {
@@ -240,17 +240,21 @@ fn a_pause_lasts_as_long_as_the_service_has_said_and_else_a_window() {
     told.note(now, 429, &limited, gate.paused_until());
     gate.clamp_pauses(now, &told);
     assert_eq!(gate.paused_until(), now + hour);
-    // A process to which the service has named no pause asks again after a window. Then the service names the pause to
-    // it as well.
+    // A process to which the service named no pause asks again after a window. Then the service names the pause to it
+    // as well.
     gate.clamp_pauses(now, &Pauses::default());
     assert_eq!(gate.paused_until(), now + Duration::from_secs(1));
     gate.clamp_pauses(now, &told);
-    assert_eq!(gate.paused_until(), now + hour, "who was told obeys");
+    assert_eq!(
+        gate.paused_until(),
+        now + hour,
+        "a process to which the pause was named obeys it"
+    );
 }
 
 /// An unknown probe and unknown requests in flight do not delay members for long.
 #[test]
-fn a_forged_outage_and_requests_of_nobody_are_forgotten() {
+fn a_forged_outage_and_forged_requests_expire() {
     let mut now = Duration::from_secs(1000);
     let mut gate = new_gate(now);
     let turn = |gate: &mut SharedGate, mut now, id| loop {
@@ -298,14 +302,14 @@ fn the_state_has_the_shape_of_its_version() {
     let bytes = postcard::to_stdvec(&(state, 0.5_f64, None::<u8>, "a")).unwrap();
     let half = [0, 0, 0, 0, 0, 0, 0xe0, 0x3f];
     let wanted = [&[1, 0xac, 2, 1, 2, 2, 1, 0][..], &half, &[0, 1, b'a']].concat();
-    assert_eq!(bytes, wanted, "the encoding is that of all versions");
+    assert_eq!(bytes, wanted, "the encoding is the same in all versions");
 }
 
-/// The fields in the order of their first appearance, each with the first character of its value. For a number, it
-/// tells whether the number is an integer.
+/// The fields in the order of their first appearance, each with the first character of its value. Integers have an `i`
+/// instead, and other numbers an `f`.
 const SHAPE: &str = r#"
 limit:i paced:t ledger:{ entries:[ ticket:{ id:i sent:{ secs:i nanos:i endpoint:" member:i
-in_flight:f counted_by:f own:i remaining:f samples:i least:f mean:f heard:f rules:{ common:{ until:{
+in_flight:f counted_by:f own:i remaining:f samples:i least:f mean:f newest_answered:f rules:{ common:{ until:{
 refusals_in_a_row:i refused_until:{ token:{ pace:{ limit:f slots:f last_overshoot:f failed:[ span:[ others:f
 high_since:n refills:f windows:{ last:n common:n alignment:n barred_until:f limit_named:{ left:n
 outage:{ failures:{ count:i since:{ steps:i last_success:{ ended:[ probe:n probe_at:{ turns:{

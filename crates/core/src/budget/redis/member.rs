@@ -1,7 +1,7 @@
 //! A member of a budget on a server, as a pure function of the time: its send slots, the time at which it asks for
 //! more, and its pace while the server cannot be reached.
 
-use super::server::{Ask, MAX_MOMENTS, Observations, Reply};
+use super::server::{Ask, MAX_SLOTS, Observations, Reply};
 use crate::budget::gate::{
     Admission, Endpoint, Failures, LastMinute, MemberStats, Outage, Pauses, PriorityClass,
     RateHeaders, RequestOutcome, Rules, Ticket, WINDOW, is_failure,
@@ -14,30 +14,31 @@ use std::time::Duration;
 
 /// The limit, as rates are written.
 const LIMIT: f64 = REQUESTS_PER_SECOND as f64;
-/// A send slot that has passed by this much is no longer used, unless slots are missed again and again.
-const LATE: Duration = Duration::from_millis(25);
-/// The most by which a send slot may have passed, after many were missed.
-const LATEST: Duration = Duration::from_millis(400);
-/// Factor by which each slot that is used in time shrinks the tolerance again.
-const PUNCTUAL: f64 = 0.9;
-/// Unanswered requests at any time: three seconds at full pace, after which the service is not keeping up.
+/// The lateness from which a send slot is not used. It grows while slots are missed.
+const MAX_LATENESS: Duration = Duration::from_millis(25);
+/// The maximum lateness of a used send slot, after many slots were missed.
+const MAX_LATENESS_AFTER_MISSES: Duration = Duration::from_millis(400);
+/// The factor by which each slot that is used in time shrinks the tolerated lateness again.
+const LATENESS_SHRINK: f64 = 0.9;
+/// The maximum number of unanswered requests at any time: three seconds at full pace. Beyond it, the service is not
+/// keeping up.
 const MAX_IN_FLIGHT: usize = 128;
-/// A scan that has waited for this long asks with the next higher class, so that nobody waits forever.
+/// The wait after which a scan asks with the next higher class, so that nobody waits forever.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A single call does not wait this long for a send slot that was meant for a scan.
-const SOON: Duration = Duration::from_millis(100);
-/// Send slots are requested again this much, plus a round trip, before they are needed.
-const TIMERS: Duration = Duration::from_millis(2);
-/// Factor by which the longest round trip shrinks with each reply.
-const SHRINKS: f64 = 0.95;
-/// The longest round trip grows at most to twice its value and this, because a single late reply says nothing.
-const GROWS: Duration = Duration::from_millis(20);
+/// The wait for a scan's send slot from which a single call asks for its own slot instead.
+const MAX_WAIT_FOR_SCAN_SLOT: Duration = Duration::from_millis(100);
+/// The time, in addition to a round trip, by which send slots are requested before they are needed.
+const TIMER_MARGIN: Duration = Duration::from_millis(2);
+/// The factor by which the longest round trip shrinks with each reply.
+const ROUND_TRIP_SHRINK: f64 = 0.95;
+/// The longest round trip grows at most to twice its value plus this time, because a single late reply says little.
+const ROUND_TRIP_GROWTH: Duration = Duration::from_millis(20);
 /// The time until the next question after one without a reply.
-const RETRY: Duration = Duration::from_millis(100);
-/// The time for which others still know of a member.
-const KNOWN: Duration = Duration::from_secs(10);
+const RETRY_AFTER_SILENCE: Duration = Duration::from_millis(100);
+/// The time after the last grant for which other members may still have send slots of the same state.
+const SLOTS_KNOWN_FOR: Duration = Duration::from_secs(10);
 /// The interval at which waiting requests check whether the service is still down.
-const LOOK: Duration = Duration::from_millis(250);
+const RECHECK_OUTAGE_AFTER: Duration = Duration::from_millis(250);
 
 /// The reason why the server cannot be reached, and the fixed intervals at which requests are sent until it can.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ pub(super) struct RedisMember {
     failures: Failures,
     outage: Outage,
     /// The send slots by their times, with their numbers.
-    moments: BTreeMap<Time, u64>,
+    slots: BTreeMap<Time, u64>,
     late: Duration,
     last_sent: Time,
     /// The requests in flight, and the numbers of their send slots.
@@ -90,12 +91,12 @@ pub(super) struct RedisMember {
 }
 
 impl RedisMember {
-    /// A member that has asked nothing yet.
+    /// Creates a member that has not asked yet.
     pub(super) fn new(identity: MemberIdentity, share: f64, shares: bool) -> Self {
         RedisMember {
             share,
             shares,
-            late: LATE,
+            late: MAX_LATENESS,
             members: 1,
             rate: LIMIT,
             random: fastrand::Rng::with_seed(identity.id),
@@ -113,11 +114,11 @@ impl RedisMember {
     ) -> Result<Admission, String> {
         self.class = class;
         self.waiting_since.get_or_insert(now);
-        while let Some(first) = self.moments.first_entry()
+        while let Some(first) = self.slots.first_entry()
             && *first.key() + self.late < now
         {
             first.remove();
-            self.late = (2 * self.late).min(LATEST);
+            self.late = (2 * self.late).min(MAX_LATENESS_AFTER_MISSES);
         }
         let wait = |earliest, again, outage| {
             Ok(Admission::Wait {
@@ -134,18 +135,22 @@ impl RedisMember {
             return wait(now, Time::MAX, None);
         }
         let asks = self.ask_at(now).filter(|at| *at > now);
-        let (at, number) = match (self.moments.first_key_value(), &self.unreachable) {
+        let (at, number) = match (self.slots.first_key_value(), &self.unreachable) {
             (Some((at, number)), _) => (*at, Some(*number)),
             (None, Some(pacer)) if self.shares && !self.outage.is_probed(now) => {
                 (pacer.next.max(self.outage.probe_at), None)
             }
             _ if self.failures.is_outage() => {
-                return wait(now, asks.unwrap_or(now + LOOK), Some(self.failures));
+                return wait(
+                    now,
+                    asks.unwrap_or(now + RECHECK_OUTAGE_AFTER),
+                    Some(self.failures),
+                );
             }
             (None, Some(unreachable)) if !self.shares => {
                 return Err(unreachable.reason.clone());
             }
-            // Wait until the server has replied, or there is room.
+            // Wait until the server replies, or until fewer requests are in flight.
             _ => return wait(now, asks.unwrap_or(Time::MAX), None),
         };
         let at = at.max(self.own_share_from());
@@ -157,8 +162,8 @@ impl RedisMember {
 
     fn send(&mut self, now: Time, number: Option<u64>, endpoint: Endpoint) -> Ticket {
         if number.is_some() {
-            self.moments.pop_first();
-            self.late = self.late.mul_f64(PUNCTUAL).max(LATE);
+            self.slots.pop_first();
+            self.late = self.late.mul_f64(LATENESS_SHRINK).max(MAX_LATENESS);
         } else if let Some(pacer) = &mut self.unreachable {
             pacer.next = (pacer.next + pacer.interval).max(now + pacer.interval / 2);
         }
@@ -176,7 +181,7 @@ impl RedisMember {
         ticket
     }
 
-    /// The time at which the share that the settings allow admits the next request.
+    /// Returns the time at which the configured share admits the next request.
     fn own_share_from(&self) -> Time {
         let part = LIMIT * self.share;
         if self.share < 1.0 && !self.last_sent.is_zero() {
@@ -223,7 +228,7 @@ impl RedisMember {
         self.is_urgent = true;
     }
 
-    /// Records the count that a response shows. Of several counts, the least one applies.
+    /// Records the count that a response shows. If there are several counts, the smallest one applies.
     fn note(&mut self, number: Option<u64>, headers: &RateHeaders) {
         // Some gateways write "no limit" as 0.
         let (Some(limit @ 1..), Some(remaining), Some(number)) =
@@ -249,21 +254,24 @@ impl RedisMember {
         if self.question.is_some() || !self.is_urgent && self.waiting_since.is_none() {
             return None;
         }
-        let due = match (self.moments.first_key_value(), self.class) {
+        let due = match (self.slots.first_key_value(), self.class) {
             _ if let Some(it) = &self.unreachable => it.retry,
             _ if self.is_urgent => now,
             (Some((first, _)), PriorityClass::Single) => {
-                let is_far = *first > now + SOON && self.asked_class != PriorityClass::Single;
+                let is_far = *first > now + MAX_WAIT_FOR_SCAN_SLOT
+                    && self.asked_class != PriorityClass::Single;
                 return is_far.then_some(now);
             }
             (_, class) => {
-                let more = self.moments.last_key_value().map_or(now, |(last, _)| {
+                let more = self.slots.last_key_value().map_or(now, |(last, _)| {
                     // The question should arrive at the time of the last send slot, or in time for the one after it.
                     let turn = Duration::from_secs_f64(f64::from(self.members) / self.rate);
-                    let in_time = (self.round_trip + TIMERS).saturating_sub(turn);
+                    let in_time = (self.round_trip + TIMER_MARGIN).saturating_sub(turn);
                     last.saturating_sub(in_time.max(self.round_trip / 2))
                 });
-                let own = self.own_share_from().saturating_sub(self.round_trip + LATE);
+                let own = self
+                    .own_share_from()
+                    .saturating_sub(self.round_trip + MAX_LATENESS);
                 let is_sooner = class < self.asked_class;
                 let again = if is_sooner { now } else { self.again };
                 more.max(again).max(own)
@@ -281,22 +289,20 @@ impl RedisMember {
             PriorityClass::Scan if waited >= PATIENCE => PriorityClass::Single,
             class => class,
         };
-        // As many as this member can use in a round trip and a half.
+        // The number of send slots that this member can use in one and a half round trips.
         let per_trip = 1.5 * self.round_trip.as_secs_f64() * self.rate / f64::from(self.members);
         let pause = self.rules.until(Endpoint::Api).saturating_sub(now);
-        let moments = match class {
+        let slots = match class {
             _ if !waits || !pause.is_zero() => 0,
             PriorityClass::Single => 1,
-            PriorityClass::Scan | PriorityClass::Background => {
-                (1 + per_trip as u32).min(MAX_MOMENTS)
-            }
+            PriorityClass::Scan | PriorityClass::Background => (1 + per_trip as u32).min(MAX_SLOTS),
         };
-        let believes = self.pauses.believed.saturating_sub(now).max(WINDOW);
-        let knows = !self.granted.is_zero() && now < self.granted + KNOWN;
+        let max_wait = self.pauses.trusted_until.saturating_sub(now).max(WINDOW);
+        let knows = !self.granted.is_zero() && now < self.granted + SLOTS_KNOWN_FOR;
         let mut seen = std::mem::take(&mut self.seen);
         seen.ok = seen.ok.map(|at| now.as_secs_f64() - at);
         seen.pause = (self.is_urgent && !pause.is_zero()).then_some(pause.as_secs_f64());
-        // A scan continues, as far as is known.
+        // A scan is expected to continue.
         let waits = waits || self.class != PriorityClass::Single;
         self.is_urgent = false;
         self.question = Some(now);
@@ -305,11 +311,11 @@ impl RedisMember {
             member: format!("{:016x}", self.identity.id),
             limit: LIMIT,
             class: class as u8 + 1,
-            moments,
-            lead: (self.round_trip / 2 + TIMERS).as_secs_f64(),
+            slots,
+            lead: (self.round_trip / 2 + TIMER_MARGIN).as_secs_f64(),
             leaving: false,
             known: knows.then_some(f64::from(self.members) / self.rate),
-            believes: believes.as_secs_f64(),
+            max_wait: max_wait.as_secs_f64(),
             random: self.random.f64(),
             about: MemberStats {
                 waiting: waits.then(|| self.class.name().to_owned()),
@@ -323,7 +329,7 @@ impl RedisMember {
     /// Returns the last question of the member, which leaves the budget.
     pub(super) fn leaving(&mut self, now: Time) -> Ask {
         Ask {
-            moments: 0,
+            slots: 0,
             leaving: true,
             ..self.ask(now)
         }
@@ -335,28 +341,28 @@ impl RedisMember {
             return;
         };
         let round_trip = now.saturating_sub(sent);
-        let grown = round_trip.min(2 * self.round_trip + GROWS);
-        self.round_trip = self.round_trip.mul_f64(SHRINKS).max(grown);
+        let grown = round_trip.min(2 * self.round_trip + ROUND_TRIP_GROWTH);
+        self.round_trip = self.round_trip.mul_f64(ROUND_TRIP_SHRINK).max(grown);
         self.unreachable = None;
         (self.members, self.rate) = (reply.members.max(1), reply.rate);
-        // The server read its clock in the middle of the round trip, as far as is known.
+        // The best estimate is that the server read its clock in the middle of the round trip.
         let here = |there: f64| sent + round_trip / 2 + seconds(there - reply.now);
         self.again = here(reply.again).saturating_sub(round_trip / 2);
-        for moment in 0..reply.moments {
+        for slot in 0..reply.slots {
             self.granted = now;
-            let at = here(reply.first + f64::from(moment) / reply.rate);
-            self.moments.insert(at, reply.number + u64::from(moment));
+            let at = here(reply.first + f64::from(slot) / reply.rate);
+            self.slots.insert(at, reply.number + u64::from(slot));
         }
         self.failures = Failures {
             count: reply.failures,
             since: sent.saturating_sub(seconds(reply.now - reply.since)),
         };
-        if self.failures.is_outage() && reply.moments == 0 {
-            self.moments.clear();
+        if self.failures.is_outage() && reply.slots == 0 {
+            self.slots.clear();
         }
         if reply.pause > reply.now {
             let until = here(reply.pause - 0.001);
-            self.moments.retain(|at, _| *at >= until);
+            self.slots.retain(|at, _| *at >= until);
         }
     }
 
@@ -369,7 +375,7 @@ impl RedisMember {
         let first = (self.last_sent + interval).max(now);
         self.unreachable = Some(Unreachable {
             reason: reason.to_owned(),
-            retry: now + RETRY,
+            retry: now + RETRY_AFTER_SILENCE,
             interval,
             next: self.unreachable.as_ref().map_or(first, |it| it.next),
         });

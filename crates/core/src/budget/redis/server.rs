@@ -27,17 +27,17 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use url::Url;
 
-pub(super) const SOURCE: &str = include_str!("moments.lua");
+pub(super) const SOURCE: &str = include_str!("send_slots.lua");
 /// The prefix of the key. Versions with another stored state have another prefix.
 const PREFIX: &str = "talentdata:budget-5:";
 /// The number of seconds without a question after which a member is not shown.
 const PRESENT: f64 = 10.0;
 /// Limits the send slots in a reply.
-pub(super) const MAX_MOMENTS: u32 = 4;
+pub(super) const MAX_SLOTS: u32 = 4;
 /// The name of this pacing mode, for display.
 const MODE: &str = "slots";
 /// The time limit for a connection and for a reply.
-const LIMIT: Duration = Duration::from_secs(1);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 /// The port, if the URL names none.
 const PORT: u16 = 6379;
 /// The longest text of an error of the server that is shown, in bytes.
@@ -47,18 +47,18 @@ const MAX_TEXT: usize = 200;
 #[derive(Debug, Serialize)]
 pub(super) struct Ask {
     pub(super) member: String,
-    /// Requests a second, by the settings.
+    /// The configured limit, in requests per second.
     pub(super) limit: f64,
     /// 1 for single calls, 2 for scans, 3 for scans in the background.
     pub(super) class: u8,
-    pub(super) moments: u32,
-    /// The smallest lead of a send slot.
+    pub(super) slots: u32,
+    /// The minimum time until a send slot.
     pub(super) lead: f64,
     pub(super) leaving: bool,
     /// The time for which send slots of the state that this member knows may still be used if the state is lost.
     pub(super) known: Option<f64>,
-    /// The time for which this member may be kept waiting: a second, or as long as the service has told it.
-    pub(super) believes: f64,
+    /// The longest time that this member may be kept waiting: one second, or as long as the service asked it to wait.
+    pub(super) max_wait: f64,
     /// At least 0 and below 1.
     pub(super) random: f64,
     /// The member, for display.
@@ -70,9 +70,9 @@ pub(super) struct Ask {
 /// The observations of a member since it last asked. Requests have the numbers of their send slots.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Observations {
-    /// The limit that the service has named, in requests a second.
+    /// The limit that the service named, in requests per second.
     pub(super) shown: Option<f64>,
-    /// The request after which the least was left, of the window that is paced by or of a longer one.
+    /// The request after which the fewest requests were left, in the window that sets the pace or in a longer one.
     pub(super) seen: Option<u64>,
     pub(super) remaining: Option<f64>,
     /// The requests left in a longer window, and its end.
@@ -80,10 +80,11 @@ pub(super) struct Observations {
     pub(super) resets: Option<f64>,
     /// The newest request that found nothing left, or was refused.
     pub(super) used_up: Option<u64>,
-    /// The time since the last successful request, or before a question its time; the number of requests that have
-    /// failed since; the time since the last of them was sent.
+    /// The time since the last successful request. Until the question is sent, the time of that request.
     pub(super) ok: Option<f64>,
+    /// The number of requests that failed since the last success.
     pub(super) failed: Option<u32>,
+    /// The time between the failure that was reported last and the sending of its request.
     pub(super) ago: Option<f64>,
     /// The time for which nobody may send.
     pub(super) pause: Option<f64>,
@@ -93,7 +94,7 @@ pub(super) struct Observations {
 #[derive(Debug, Deserialize)]
 pub(super) struct Reply {
     pub(super) now: f64,
-    pub(super) moments: u32,
+    pub(super) slots: u32,
     pub(super) first: f64,
     /// The number of the first send slot.
     pub(super) number: u64,
@@ -111,38 +112,38 @@ pub(super) struct Reply {
 impl Reply {
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let reply: Option<Reply> = serde_json::from_str(text).ok();
-        let usable = reply.filter(|reply| reply.moments <= MAX_MOMENTS && reply.rate > 0.0);
-        usable.ok_or_else(|| "the reply is not that of the script".into())
+        let usable = reply.filter(|reply| reply.slots <= MAX_SLOTS && reply.rate > 0.0);
+        usable.ok_or_else(|| "the reply does not come from the script".into())
     }
 }
 
-/// The place of the budget: a server, and a key on it.
-pub(super) struct Place {
+/// The address of a budget: a server, and a key on it.
+pub(super) struct BudgetAddress {
     url: Url,
     login: RedisConnectionInfo,
     tls: TlsFiles,
-    /// The reason for which the server has ended the last connection with TLS. The library does not pass it on.
+    /// The reason why the server ended the last TLS connection. The Redis library does not return it.
     refusal: Arc<Mutex<Option<String>>>,
     /// The server's URL without user and password.
     pub(super) shown: String,
     /// The name of the company, for display.
     company: String,
     scrubber: Scrubber,
-    /// The script, which is called by its digest. A server that does not have it receives the text.
+    /// The script, which is called by its digest. A server that does not have it receives its source.
     script: redis::Script,
     /// The key of the budget, from which neither the address of the service nor the client ID can be derived.
     key: String,
 }
 
-impl Place {
+impl BudgetAddress {
     pub(super) fn new(url: &Url, options: &BudgetOptions) -> Self {
-        // The settings have checked the URL, except for texts that are not UTF-8. TLS is ours.
+        // The URL was checked with the settings, except for text that is not UTF-8. TLS is added by us.
         let mut plain = url.clone();
         let _ = plain.set_scheme("redis");
         let login = plain.into_connection_info();
         let login = login.map_or_else(|_| Default::default(), |info| info.redis_settings().clone());
         let passwords = [url.password(), login.password()].map(|it| it.map(Secret::new));
-        Place {
+        BudgetAddress {
             url: url.clone(),
             tls: options.tls.clone(),
             refusal: Arc::default(),
@@ -176,7 +177,7 @@ impl Place {
 
     /// Waits for a result of the server. On failure, returns the reason, without secrets.
     async fn wait<T>(&self, outcome: impl Future<Output = RedisResult<T>>) -> Result<T, String> {
-        let reason = match clock::in_time(LIMIT, outcome).await {
+        let reason = match clock::in_time(REPLY_TIMEOUT, outcome).await {
             Some(Ok(value)) => return Ok(value),
             Some(Err(error)) if error.is_io_error() => {
                 let refusal = lock(&self.refusal).take();
@@ -190,22 +191,22 @@ impl Place {
 }
 
 /// The connection that carries commands, with TLS or without.
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
-/// A connection with TLS that notes why the server has refused the client.
+/// A TLS connection that records why the server refused the client.
 ///
-/// By TLS 1.3 the server does so after the handshake. If it has closed the connection by then, a write fails, but its alert
-/// can still be read.
+/// In TLS 1.3, the server refuses a client after the handshake. If it closed the connection by then, a write fails, but
+/// its alert can still be read.
 struct SecuredStream {
-    stream: TlsStream<Box<dyn Stream>>,
+    stream: TlsStream<Box<dyn ByteStream>>,
     peer: Peer<'static>,
     refusal: Arc<Mutex<Option<String>>>,
 }
 
 impl SecuredStream {
-    /// Notes the meaning of an alert, and returns the error.
+    /// Records the meaning of an alert, and returns the error.
     fn explained(&self, error: io::Error) -> io::Error {
         if let Some(reason) = tls::tls_error(&error) {
             *lock(&self.refusal) = Some(tls::meaning(self.peer, reason));
@@ -213,7 +214,7 @@ impl SecuredStream {
         error
     }
 
-    /// Returns the error of a failed write, or the alert that the server has sent before.
+    /// Returns the error of a failed write, or the alert that the server sent before.
     fn alert_or(&mut self, context: &mut Context<'_>, error: io::Error) -> io::Error {
         let mut byte = [0];
         match Pin::new(&mut self.stream).poll_read(context, &mut ReadBuf::new(&mut byte)) {
@@ -259,13 +260,13 @@ pub(super) struct Connection(MultiplexedConnection, JoinSet<()>);
 
 impl Connection {
     /// Connects and logs in.
-    async fn to(place: &Place) -> RedisResult<Self> {
+    async fn to(place: &BudgetAddress) -> RedisResult<Self> {
         // Brackets around an IPv6 address are part of the URL only.
         let host = place.url.host_str().unwrap_or_default();
         let host = host.trim_matches(['[', ']']);
         let stream = TcpStream::connect((host, place.url.port().unwrap_or(PORT))).await?;
         stream.set_nodelay(true)?;
-        let mut stream: Box<dyn Stream> = Box::new(stream);
+        let mut stream: Box<dyn ByteStream> = Box::new(stream);
         if place.url.scheme() == "rediss" {
             // Read for each connection, because certificates are replaced before they expire.
             let tls = tls::system(&place.tls);
@@ -286,16 +287,16 @@ impl Connection {
         Ok(Connection(commands, JoinSet::from_iter([driver])))
     }
 
-    /// Asks over the existing connection, or over a new one. If the server has closed the existing one, as after a
-    /// restart, a new one is made at once.
+    /// Asks over the existing connection, or over a new one. If the server closed the existing one, for example in a
+    /// restart, a new one is opened at once.
     pub(super) async fn ask(
         connection: &mut Option<Self>,
-        place: &Place,
+        place: &BudgetAddress,
         ask: &Ask,
     ) -> Result<Reply, String> {
-        // A connection that the server has closed is not used again.
+        // A connection that the server closed is not used again.
         connection.take_if(|present| present.1.try_join_next().is_some());
-        // A connection without a reply is dropped: its reply may come late, or from a server that is no longer the
+        // A connection without a reply is dropped: its reply may arrive late, or from a server that is no longer the
         // right one.
         let mut used = match connection.take() {
             Some(present) => present,
@@ -307,7 +308,11 @@ impl Connection {
     }
 
     /// Sends a question, and returns the reply or the reason for its absence.
-    pub(super) async fn ask_once(&mut self, place: &Place, ask: &Ask) -> Result<Reply, String> {
+    pub(super) async fn ask_once(
+        &mut self,
+        place: &BudgetAddress,
+        ask: &Ask,
+    ) -> Result<Reply, String> {
         let text = serde_json::to_string(ask).map_err(|error| error.to_string())?;
         let mut call = place.script.key(&place.key);
         let reply = call.arg(text).invoke_async(&mut self.0);
@@ -317,7 +322,7 @@ impl Connection {
 }
 
 /// Reads the state of the budget without becoming a member. On failure, returns the reason.
-pub(super) async fn look(place: &Place) -> Result<BudgetState, String> {
+pub(super) async fn look(place: &BudgetAddress) -> Result<BudgetState, String> {
     let mut connection = place.wait(Connection::to(place)).await?;
     let mut commands = redis::pipe();
     commands.cmd("TIME").cmd("GET").arg(&place.key);

@@ -25,7 +25,7 @@ local now = tonumber(clock[1]) + tonumber(clock[2]) / 1e6
 const KEY: &str = "budget";
 const SECOND: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
-/// The latency of one way to the service.
+/// The latency of one direction to the service.
 const TO_SERVICE: Duration = Duration::from_millis(10);
 
 const POLICIES: [Policy; 5] = [
@@ -168,7 +168,7 @@ struct World {
 /// Returns the script, on the clock of the test.
 fn script() -> redis::Script {
     let source = SOURCE.replace(CLOCK, "local now = tonumber(ARGV[2])\n");
-    assert_ne!(source, SOURCE, "the script reads its clock otherwise");
+    assert_ne!(source, SOURCE, "the script reads its clock in another way");
     redis::Script::new(&source)
 }
 
@@ -270,7 +270,7 @@ impl World {
     fn join(&mut self, class: PriorityClass, after: Duration) {
         let index = self.actors.len();
         let share = self.scenario.get("share");
-        // The goals are those of the very runs that these draws lead to.
+        // The goals hold for the runs that these random numbers lead to, so both draws must stay.
         let (id, _) = (self.rng.u64(..), self.rng.u64(..));
         let identity = MemberIdentity {
             id,
@@ -302,7 +302,7 @@ impl World {
         });
     }
 
-    /// A lognormal time around this one.
+    /// Returns a random time of a lognormal distribution with this median.
     fn about(&mut self, median: Duration) -> Duration {
         let (u, v) = (self.rng.f64().max(1e-12), self.rng.f64());
         let normal = (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos();
@@ -341,7 +341,7 @@ impl World {
         });
     }
 
-    /// Sends requests while the member may.
+    /// Sends requests while the member is admitted.
     fn pump(&mut self, index: usize) {
         while !self.actors[index].killed {
             let now = self.now;
@@ -389,7 +389,7 @@ impl World {
     }
 
     fn service_time(&self) -> Duration {
-        // It does not follow the clock of the budget's server.
+        // The service's clock differs from the clock of the budget's server.
         Duration::from_secs_f64(1.7e9 + 0.4) + self.now
     }
 
@@ -429,7 +429,7 @@ impl World {
     }
 }
 
-/// The runs of the scenarios of a table.
+/// Runs the scenarios of a table.
 fn reach(table: &str) {
     let server = Server::valkey();
     for row in &scenarios().rows[table] {
@@ -463,15 +463,15 @@ fn judge(row: &Row, scenario: &Scenario, policy: Policy, mut run: Run, goal: f64
     };
     let background = run.count(scans, 0, seconds) / run.count(0, 0, seconds);
     let figures = HashMap::from([
-        // Where nothing is paused, a single call waits for a quarter of a second at most, or little more where none came
-        // before it.
+        // Without pauses, a single call waits for at most a quarter of a second, or little longer if it is the first
+        // one.
         ("median_wait", wait(50)),
         ("wait_of_95_percent", wait(95)),
-        // The background takes what is left: what one member of it gets, as part of what a scan gets.
+        // The requests of a background scan, as a part of those of a scan. Background scans take what is left.
         ("background", background),
-        // A member alone keeps to its own part.
+        // A single member keeps to its own share.
         ("settled_share", run.share(10, 60)),
-        // Members that the server has forgotten, since its clock was set, join again.
+        // Members that expired because the clock of the server was set join again.
         ("members", run.members as f64),
         // Members make way for a neighbour that does not share the budget, and use the part that it leaves.
         ("share_without_neighbour", run.share(90, 120)),
@@ -490,17 +490,17 @@ fn judge(row: &Row, scenario: &Scenario, policy: Policy, mut run: Run, goal: f64
 }
 
 #[test]
-fn goals_while_nothing_fails() {
+fn goals_without_failures() {
     reach("nothing_fails");
 }
 
 #[test]
-fn goals_whatever_fails() {
+fn goals_with_failures() {
     reach("something_fails");
 }
 
 #[test]
-fn goals_beside_others_and_in_an_outage() {
+fn goals_next_to_others_and_in_an_outage() {
     reach("others_and_outages");
 }
 
@@ -543,12 +543,8 @@ fn a_value_that_was_damaged_or_forged_is_replaced() {
             let reply = asked.map_err(|error| error.to_string());
             let reply = reply.and_then(|reply| Reply::read(&reply));
             let reply = reply.unwrap_or_else(|reason| panic!("{text}: {reason}"));
-            let has_moments = reply.moments > 0;
-            let at = if has_moments {
-                reply.first
-            } else {
-                reply.again
-            };
+            let has_slots = reply.slots > 0;
+            let at = if has_slots { reply.first } else { reply.again };
             // An outage is probed within 8 s. A member whose turn comes after others waits for their turns.
             assert!(at <= now + 8.1, "{text}: {reply:?}");
             assert!(reply.pause <= now + 1.0, "{text}: {reply:?}");

@@ -38,7 +38,7 @@ fn read(file: &SharedFile) -> Option<Vec<u8>> {
 /// If something at the path is not our file, it stays unchanged, no value is read from it, and the next value replaces
 /// it at the path.
 #[test]
-fn what_is_not_our_file_is_replaced() {
+fn something_that_is_not_our_file_is_replaced() {
     fn in_place(path: &Path, of: impl Fn(&Path)) {
         let target = path.with_extension("target");
         std::fs::rename(path, &target).unwrap();
@@ -48,7 +48,7 @@ fn what_is_not_our_file_is_replaced() {
         ("nothing", |path| std::fs::remove_file(path).unwrap()),
         ("emptied", |path| open(path).set_len(0).unwrap()),
         ("cut off", |path| {
-            open(path).set_len(HEAD + ROOM + 30).unwrap()
+            open(path).set_len(HEADER_SIZE + COPY_SIZE + 30).unwrap()
         }),
         ("overwritten", |path| {
             std::fs::write(path, [7; 600_000]).unwrap()
@@ -95,7 +95,7 @@ fn what_is_not_our_file_is_replaced() {
 }
 
 #[test]
-fn a_directory_in_its_place_and_a_directory_of_everybody_are_refused() {
+fn a_directory_at_the_path_and_a_public_directory_are_refused() {
     let (directory, file) = place();
     std::fs::create_dir(&file.path).unwrap();
     assert!(file.lock().is_err());
@@ -117,14 +117,18 @@ fn the_file_of_another_user_is_not_ours() {
     assert!(!is_of(&facts, facts.uid() + 1));
 }
 
-/// The lock is held like that of a process that is stopped at the worst time and continues later.
+/// The lock is held as by a process that is stopped at the worst time and continues later.
 #[test]
-fn a_lock_that_is_never_given_back_holds_up_nobody() {
+fn a_lock_that_is_never_released_blocks_nobody() {
     let (_directory, file) = place();
     write(&file, b"value");
     let stopped = file.lock().unwrap();
     let next = file.lock().unwrap();
-    assert_eq!(next.value().unwrap(), b"value", "it takes the value along");
+    assert_eq!(
+        next.value().unwrap(),
+        b"value",
+        "the value is copied to the new file"
+    );
     assert!(next.is_current() && !stopped.is_current());
     assert!(open(&file.path).try_lock().is_err(), "it excludes others");
     stopped.write(b"what nobody reads").unwrap();
@@ -134,7 +138,7 @@ fn a_lock_that_is_never_given_back_holds_up_nobody() {
 }
 
 #[test]
-fn a_process_that_is_stopped_while_it_replaces_a_file_holds_up_nobody() {
+fn a_process_that_is_stopped_while_it_replaces_a_file_blocks_nobody() {
     let (directory, file) = place();
     let first = file.open(true).unwrap().unwrap();
     let stopped = File::open(directory.path()).unwrap();
@@ -167,9 +171,9 @@ fn add_at_once(file: &SharedFile) -> usize {
     read(file).unwrap().len()
 }
 
-/// If each of them replaced the file, values that others have written would be lost.
+/// If each of them replaced the file, values of others would be lost.
 #[test]
-fn of_several_that_replace_a_file_at_the_same_moment_one_does() {
+fn only_one_of_several_processes_replaces_a_file() {
     for _ in 0..10 {
         let (_directory, file) = place();
         write(&file, b"x");
@@ -186,7 +190,7 @@ fn of_several_that_replace_a_file_at_the_same_moment_one_does() {
 /// A process that is killed while it writes leaves the previous copy, regardless of the part of the new copy that is
 /// written.
 #[test]
-fn half_a_copy_is_no_copy() {
+fn a_partial_copy_is_ignored() {
     let (_directory, file) = place();
     for value in [b"one", b"two"] {
         write(&file, value);

@@ -6,7 +6,7 @@
 //!
 //! The client secret is not part of the file's name, because others may be allowed to list it. So the token of a
 //! changed secret replaces the old one. The content is authenticated by a key that is derived from the secret. Content
-//! that was written with another secret, damaged or made up is not accepted.
+//! that was written with another secret, damaged or forged is not accepted.
 
 #[cfg(test)]
 mod tests;
@@ -27,18 +27,19 @@ use std::time::Duration;
 const PREFIX: &str = "token-2-";
 /// The context for which the key is derived.
 const PURPOSE: &str = "talentdata 2026-11-22 content of the token cache";
-/// The tolerance for tokens from the future. A token from further ahead was stored in another run of the host.
-const AHEAD: Duration = Duration::from_secs(1);
-/// A process that keeps the lock for this many tries, with pauses of this length, may have been stopped, and the others
-/// no longer wait for it. If it was not stopped, the service is asked for one token too many.
+/// The tolerance for tokens from the future. A token from further ahead was stored during another boot of the host.
+const MAX_CLOCK_LEAD: Duration = Duration::from_secs(1);
+/// The number of tries for the lock. A process that holds it for longer may be stopped, and the others no longer wait
+/// for it. If it was not stopped, one token too many is requested.
 const TRIES: u32 = 250;
+/// The pause between two tries for the lock.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The token that the processes share.
 pub(super) struct SharedToken {
     file: SharedFile,
     client: String,
-    /// The secret, which others who share the token know as well.
+    /// The secret. All clients that share the token know it.
     credential: Arc<Credential>,
     /// The reason why the file cannot be used. It is logged once.
     trouble: Mutex<Option<String>>,
@@ -51,7 +52,7 @@ impl SharedToken {
             return None;
         }
         let (_, credential) = config.credentials().ok()?;
-        let client = company_key(&config.client(), Some(&shared_file::run_of_host()));
+        let client = company_key(&config.client(), Some(&shared_file::boot_id()));
         let path = shared_file::path(&format!("{PREFIX}{client}"));
         Some(SharedToken::at(path, client, Arc::clone(credential)))
     }
@@ -89,7 +90,7 @@ impl SharedToken {
         let mut locked = match self.lock().await {
             Ok(locked) => locked,
             Err(error) => {
-                self.tell(&error);
+                self.report_trouble(&error);
                 return fetch.await;
             }
         };
@@ -100,7 +101,7 @@ impl SharedToken {
         rejected.inspect(|refused| self.forget(refused));
         let begun = clock::now();
         let token = fetch.await?;
-        // Another process did not wait for this one, and has renewed the token since.
+        // Another process did not wait for this one, and renewed the token in the meantime.
         if !locked.is_current()
             && let Some(newer) = self.find(rejected)
             && newer.issued.issued_at >= begun
@@ -109,7 +110,7 @@ impl SharedToken {
         }
         match self.store(&mut locked, &token.issued) {
             Ok(()) => *lock(&self.trouble) = None,
-            Err(error) => self.tell(&error),
+            Err(error) => self.report_trouble(&error),
         }
         Ok(token)
     }
@@ -139,7 +140,7 @@ impl SharedToken {
         let found = self.decode(&content)?;
         let now = clock::now();
         let is_newer = |old: &Issued| found.secret != old.secret && found.issued_at > old.issued_at;
-        let is_fresh = found.issued_at <= now + AHEAD && now < found.renew_at;
+        let is_fresh = found.issued_at <= now + MAX_CLOCK_LEAD && now < found.renew_at;
         if !is_fresh || !rejected.is_none_or(is_newer) {
             return None;
         }
@@ -166,7 +167,7 @@ impl SharedToken {
         locked.write(&[code.as_bytes(), &content[..]].concat())
     }
 
-    fn tell(&self, error: &io::Error) {
+    fn report_trouble(&self, error: &io::Error) {
         if lock(&self.trouble).replace(error.to_string()).is_none() {
             tracing::warn!(reason = %error, "the token cache of this host cannot be used");
         }

@@ -5,7 +5,7 @@ use crate::request::transport::Response;
 use http::StatusCode;
 use talentdata_types::Secret;
 
-/// A token with these times of issue, renewal and expiry.
+/// Returns a token with these times of issue, renewal and expiry.
 pub(super) fn token(text: &str, [issued_at, renew_at, expires_at]: [Time; 3]) -> Token {
     let issued = Issued {
         secret: Secret::new(text),
@@ -19,10 +19,10 @@ pub(super) fn token(text: &str, [issued_at, renew_at, expires_at]: [Time; 3]) ->
 const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
-fn a_failure_is_the_outcome_of_those_who_wait_and_is_soon_too_old() {
+fn waiting_callers_share_a_failure_which_soon_expires() {
     let failed = 100 * SECOND;
     for (kind, lasts) in [(ErrorKind::Server, 1), (ErrorKind::Auth, 10)] {
-        let mut state = State::default();
+        let mut state = TokenState::default();
         assert!(state.note(failed, Err(Error::new(kind, "down"))).is_err());
         let known = |after, asked| state.known(failed + after, asked);
         let last = lasts * SECOND - SECOND / 2;
@@ -40,14 +40,14 @@ fn a_failure_is_the_outcome_of_those_who_wait_and_is_soon_too_old() {
 }
 
 #[tokio::test]
-async fn a_token_outlives_a_renewal_that_failed_for_all_who_ask() {
+async fn a_token_stays_in_use_after_a_failed_renewal() {
     let auth = Auth::default();
     let asked = clock::now();
-    // In the last part of its lifetime, when it is renewed.
+    // The token is in the last part of its lifetime, in which it is renewed.
     let old = token("old", [Time::ZERO, Time::ZERO, asked + 60 * SECOND]);
     auth.token(asked, async { Ok(old) }).await.unwrap();
     let down = async || Err(Error::new(ErrorKind::Server, "down"));
-    // The caller that tries to renew it, one that waited for that, and one that comes later.
+    // The caller that tries to renew the token, one that waited for the renewal, and a later one.
     for asked in [asked, asked, clock::now() + Duration::from_millis(1)] {
         let token = auth.token(asked, down()).await.unwrap();
         assert_eq!(token.issued.secret.expose(), "old");

@@ -17,7 +17,7 @@ pub(crate) struct Token {
     pub(crate) issued: Issued,
     /// True if another client obtained it.
     pub(super) from_another: bool,
-    /// True if it was fetched because the service had refused another token.
+    /// True if it was fetched because the service refused another token.
     pub(super) after_refusal: bool,
     /// The token's type, if that is not `Bearer`.
     pub(super) unusual_type: Option<String>,
@@ -51,7 +51,7 @@ impl Token {
         })
     }
 
-    /// Notes the status of the response to a request with this token.
+    /// Records the status of the response to a request with this token.
     pub(crate) fn answered(&self, status: StatusCode) {
         if status.is_success() {
             self.accepted.store(true, Ordering::Relaxed);
@@ -60,12 +60,12 @@ impl Token {
         }
     }
 
-    /// Returns whether the service has refused the token, so that nobody must send it again.
+    /// Returns whether the service refused the token, which must not be sent again.
     pub(super) fn is_refused(&self) -> bool {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the service, as far as is known, has never accepted the token.
+    /// Returns whether no request with the token is known to have succeeded.
     pub(crate) fn is_new(&self) -> bool {
         !self.from_another && !self.accepted.load(Ordering::Relaxed)
     }
@@ -78,8 +78,8 @@ impl Token {
     }
 }
 
-/// A token is renewed this long before it expires, or after nine tenths of a shorter lifetime.
-const MARGIN: Duration = Duration::from_secs(30);
+/// The time before its expiry at which a token is renewed. If a tenth of the lifetime is shorter, that time applies.
+const RENEWAL_MARGIN: Duration = Duration::from_secs(30);
 /// Bounds of lifetimes. A lifetime outside them counts as the bound, which prevents request loops and overflow.
 const LIFETIMES: (f64, f64) = (1.0, 86_400.0);
 /// The lifetime of a token whose response does not name one.
@@ -140,14 +140,15 @@ pub(crate) fn read_token(response: &Response, now: Time) -> Result<Token> {
     }
     let seconds = seconds.unwrap_or(USUAL_LIFETIME);
     let lifetime = Duration::from_secs_f64(seconds.clamp(LIFETIMES.0, LIFETIMES.1));
-    let margin = MARGIN.min(lifetime / 10);
+    let margin = RENEWAL_MARGIN.min(lifetime / 10);
     let issued = Issued {
         secret: Secret::new(secret),
         issued_at: now,
         renew_at: now + (lifetime - margin),
         expires_at: now + lifetime,
     };
-    let message = "access_token is longer than 16 KiB or holds other than visible ASCII";
+    let message =
+        "access_token is longer than 16 KiB or contains other characters than visible ASCII";
     let mut token = Token::new(issued).ok_or_else(|| wrong(message))?;
     // The API description says that the type is typically Bearer, and shows only Bearer in requests. So the token is
     // sent as Bearer regardless of its type.

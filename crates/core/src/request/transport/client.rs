@@ -34,7 +34,7 @@ pub(super) fn build(config: &Config) -> Result<(HttpClient, Arc<Route>)> {
             Some(proxy) => format!("{} through the proxy {}", config.base_url, proxy.shown()),
             None => config.base_url.to_string(),
         },
-        // Files that are set are read and checked in any case.
+        // Configured files are always read and checked.
         tls: Arc::new(if needs_tls || files != TlsFiles::default() {
             tls::system(&files)?
         } else {

@@ -46,20 +46,20 @@ pub(super) struct Route {
     pub(super) limit: Duration,
 }
 
-/// The steps of a connection that have succeeded.
+/// The steps of a connection that succeeded.
 #[derive(Default)]
 pub(crate) struct Seen {
     /// The addresses of the host.
     pub(crate) name: Option<String>,
-    /// The address that has answered.
+    /// The address that answered.
     pub(crate) address: Option<String>,
-    /// True if the proxy has connected to the service.
+    /// True if the proxy connected to the service.
     pub(crate) proxy: bool,
     /// The issuer of the service's certificate.
     pub(crate) issuer: Option<String>,
 }
 
-/// The service as the other end of a handshake.
+/// The name of the service in messages about a handshake.
 const THE_SERVICE: &str = "the service";
 
 impl Service<Uri> for Connector {
@@ -135,8 +135,7 @@ impl Route {
         let addresses = addresses.map_err(|error| {
             let reason = error.to_string();
             let reason = reason.rsplit(": ").next().unwrap_or_default();
-            // The message of the C libraries for a name server that does not answer. There is no error number behind
-            // it.
+            // The message of the C libraries for a name server that does not answer. It has no error number.
             let passes = ["emporary", "ry again"]
                 .iter()
                 .any(|it| reason.contains(it));
@@ -153,7 +152,7 @@ impl Route {
         })?;
         let shown: Vec<String> = addresses.iter().map(|it| it.ip().to_string()).collect();
         seen.name = Some(format!("{name} is {}", shown.join(", ")));
-        let mut tcp = HttpConnector::new_with_resolver(Known(addresses));
+        let mut tcp = HttpConnector::new_with_resolver(KnownAddresses(addresses));
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_keepalive(Some(KEEP_ALIVE));
@@ -216,7 +215,7 @@ impl Route {
         let line = head.and_then(|head| head.lines().next());
         let Some((status, reason)) = line.and_then(status_of) else {
             let message = format!(
-                "{failed}: what answers there is no HTTP proxy; check scheme and port of {}",
+                "{failed}: the server at this address is not an HTTP proxy; check scheme and port of {}",
                 proxy.named()
             );
             return Err(Error::of(PROXY_NOT_HTTP, message));
@@ -227,9 +226,9 @@ impl Route {
                 "put a user and a password that it accepts into {}, as in http://USER:PASSWORD@HOST:PORT",
                 proxy.named()
             ),
-            403 => "its rules do not allow it; ask whoever runs it, or, if the service can be reached without, exclude it by NO_PROXY or set proxy to none".into(),
-            502..=504 => "it cannot reach the service; check base_url, or ask whoever runs the proxy".into(),
-            _ => format!("check {}, or ask whoever runs the proxy", proxy.named()),
+            403 => "its rules do not allow it; ask its administrator, or, if the service can be reached without, exclude it by NO_PROXY or set proxy to none".into(),
+            502..=504 => "it cannot reach the service; check base_url, or ask the administrator of the proxy".into(),
+            _ => format!("check {}, or ask the administrator of the proxy", proxy.named()),
         };
         let page = answer.get(head.map_or(0, str::len)..).unwrap_or_default();
         let said = sentence(page).map_or_else(String::new, |said| format!("; it says: {said}"));
@@ -248,7 +247,7 @@ impl Route {
     ) -> Result<Stream> {
         let name = target.host().unwrap_or_default().trim_matches(['[', ']']);
         let name = ServerName::try_from(name.to_owned()).map_err(|_| {
-            let message = format!("{name} is no name that a certificate can have");
+            let message = format!("{name} is not a valid name for a certificate");
             Error::of(TLS_REFUSED, message)
         })?;
         let connector = TlsConnector::from(Arc::clone(&self.tls));
@@ -309,9 +308,9 @@ async fn lookup(name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
 
 /// Passes known addresses to the library, which tries several of them at once.
 #[derive(Clone)]
-struct Known(Vec<SocketAddr>);
+struct KnownAddresses(Vec<SocketAddr>);
 
-impl Service<Name> for Known {
+impl Service<Name> for KnownAddresses {
     type Response = std::vec::IntoIter<SocketAddr>;
     type Error = Infallible;
     type Future = std::future::Ready<std::result::Result<Self::Response, Infallible>>;

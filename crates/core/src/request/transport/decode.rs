@@ -14,7 +14,7 @@ const PIECE: usize = 512;
 /// Decodes one body.
 pub(super) struct Decoder(Vec<Coding>);
 
-/// One coding, and the bytes that it has not passed on yet.
+/// One coding, and the bytes that it did not pass on yet.
 enum Coding {
     Gzip(Gzip),
     /// The first two bytes, which distinguish zlib from raw deflate, are not known yet.
@@ -26,7 +26,7 @@ enum Coding {
 /// Gzip in one or several members.
 #[derive(Default)]
 struct Gzip {
-    /// The current member, if one has begun.
+    /// The current member, if one began.
     member: Option<GzDecoder<Vec<u8>>>,
     /// True if the bytes after the last member are not another member.
     is_over: bool,
@@ -202,7 +202,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// Returns the text of a body that comes in pieces of this size.
+    /// Returns the text of a body that arrives in pieces of this size.
     fn decode(codings: &[&'static str], body: &[u8], size: usize) -> io::Result<Vec<u8>> {
         let mut headers = HeaderMap::new();
         for coding in codings {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_body_and_a_damaged_one_are_errors() {
+    fn incomplete_and_damaged_bodies_are_errors() {
         let whole = gzip(TEXT);
         for length in 1..whole.len() {
             let error = decode(&["gzip"], &whole[..length], 7).unwrap_err();

@@ -31,7 +31,7 @@ pub(super) fn of(route: &Route, error: &(dyn StdError + 'static)) -> Error {
             _ => http.map_or_else(String::new, ToString::to_string),
         };
         let message = format!(
-            "what {host} sent cannot be read as HTTP{}; check scheme, host and port of base_url, and what stands before the service",
+            "the response of {host} is not valid HTTP{}; check scheme, host and port of base_url, and any proxy before the service",
             part(&said)
         );
         return Error::of(NOT_HTTP, message);

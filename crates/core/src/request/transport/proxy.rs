@@ -38,7 +38,7 @@ impl ProxyAddress {
         let (url, setting) = match &config.proxy {
             Proxy::None => return Ok(None),
             Proxy::Url(url) => (url.clone(), "proxy"),
-            // The variables are those for https.
+            // The variables are only for https.
             Proxy::Environment if config.base_url.is_plain() => return Ok(None),
             Proxy::Environment => {
                 let set = VARIABLES

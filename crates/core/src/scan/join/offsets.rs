@@ -25,7 +25,7 @@ pub(crate) struct Wanted {
 /// The state of the test for the offsets that a service honours.
 #[derive(Default)]
 pub(super) struct OffsetTest {
-    /// True if pages have confirmed `Offsets::OfLimit`.
+    /// True if pages confirmed `Offsets::OfLimit`.
     is_confirmed: bool,
     /// The first record and the total on the page at offset 0.
     beginning: Option<(RecordId, Option<u64>)>,
@@ -34,12 +34,12 @@ pub(super) struct OffsetTest {
     /// The offset of the frontier on that page, if it is there.
     frontier_at: Option<u64>,
     /// True if the frontier was missing from a page, and the page at offset 0 is read again to see whether the frontier
-    /// has moved.
+    /// moved.
     is_suspected: bool,
     suspicions: u32,
 }
 
-/// The second reading of a list whose pages do not overlap.
+/// The state of the second reading of a list whose pages do not overlap.
 #[derive(Default)]
 pub(super) struct Rereading {
     pub(super) offset: u64,
@@ -149,7 +149,7 @@ impl Joiner {
         let expected = test.frontier_at.unwrap_or(edge);
         if page.offset == 0 {
             let is_suspected = std::mem::take(&mut test.is_suspected);
-            // The frontier has not moved, so the page without it did not begin at the requested offset.
+            // The frontier did not move, so the page without it did not begin at the requested offset.
             let is_as_before = at.is_some() && at == test.frontier_at;
             let has_total = test.beginning.is_some_and(|(_, total)| total == page.total);
             let is_misplaced = is_suspected && is_as_before && has_total;
@@ -165,8 +165,8 @@ impl Joiner {
             }
             return None;
         }
-        // Only the second page can show this. A later page may have nothing new because the scan has stepped back. The
-        // second page may have nothing new if the first page has become shorter and the frontier is behind it.
+        // Only the second page can show this. A later page may have nothing new because the scan stepped back. The
+        // second page may have nothing new if the first page became shorter and the frontier is now after it.
         let is_behind = test.frontier_at.is_none() && edge < test.records;
         if edge >= self.granted || is_behind {
             return None;
@@ -175,7 +175,7 @@ impl Joiner {
         let known = self.known(page);
         let is_beginning = page.ids.contains(&first)
             || (page.has_more && !known.is_empty() && !self.brings_new(page, &known));
-        // If the total has changed by much, the first records may really be at this offset now.
+        // If the total changed by much, the first records may really be at this offset now.
         let change = page.total.zip(total);
         let change = change.map(|(now, before)| now.abs_diff(before));
         if is_beginning && change.is_some_and(|change| change <= page.offset / 4) {

@@ -12,7 +12,7 @@ use talentdata_types::Secret;
 
 /// Limits the output of the command, in bytes.
 const LONGEST_OUTPUT: u64 = 64 * 1024;
-/// The pause between two looks at whether a command that has closed its output has ended.
+/// The pause between two checks whether a command that closed its output has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Splits a command into words at spaces. Quotes keep spaces in a word; no other character is special. A list is a JSON
@@ -49,7 +49,7 @@ pub(super) fn run(words: &[String], limit: Duration) -> Result<String, String> {
     command.args(arguments);
     command.stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    // A group of its own, so that what it has started ends with it.
+    // The command gets a process group of its own, so that processes that it started end with it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let started = command.spawn();
@@ -84,11 +84,11 @@ pub(super) fn run(words: &[String], limit: Duration) -> Result<String, String> {
         }
         Err(Lost::Unread) => Some("has an output that cannot be read".into()),
         Err(Lost::Late) => Some(late(limit)),
-        // Another process may hold the pipe that it has started with.
+        // A process that the command started may hold the pipe.
         Ok(_) if matches!(said, Err(Lost::Late)) => Some(late(limit)),
         Ok(_) => match child.ended(until) {
-            Some(Ending::Late) => Some(late(limit)),
-            Some(Ending::Failed(status)) => Some(format!("failed ({status})")),
+            Some(CommandFailure::Late) => Some(late(limit)),
+            Some(CommandFailure::Failed(status)) => Some(format!("failed ({status})")),
             None => None,
         },
     };
@@ -133,8 +133,8 @@ enum Lost {
     Unread,
 }
 
-/// The way in which a command has not succeeded.
-enum Ending {
+/// The way in which a command failed.
+enum CommandFailure {
     Late,
     Failed(ExitStatus),
 }
@@ -153,24 +153,24 @@ fn read(
     reader.map(|_| receiver)
 }
 
-/// A command that is stopped, with what it has started, when the value is dropped, unless it has ended.
+/// A running command. Dropping the value stops it and the processes that it started, unless it ended.
 struct Running {
     child: Child,
     has_ended: bool,
 }
 
 impl Running {
-    /// Waits for the end. A command ends some time after it has closed its output.
-    fn ended(&mut self, until: Instant) -> Option<Ending> {
+    /// Waits for the end. A command ends some time after it closed its output.
+    fn ended(&mut self, until: Instant) -> Option<CommandFailure> {
         loop {
             let looked = self.child.try_wait();
             self.has_ended = !matches!(looked, Ok(None));
             match looked {
                 Ok(Some(status)) if status.success() => return None,
-                Ok(Some(status)) => return Some(Ending::Failed(status)),
+                Ok(Some(status)) => return Some(CommandFailure::Failed(status)),
                 // The program ignores the ends of its children, so that the system keeps no status of them.
                 Err(_) => return None,
-                Ok(None) if Instant::now() >= until => return Some(Ending::Late),
+                Ok(None) if Instant::now() >= until => return Some(CommandFailure::Late),
                 Ok(None) => thread::sleep(PAUSE),
             }
         }
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_command_that_hangs_is_stopped_at_its_limit() {
         let limit = Duration::from_millis(300);
-        // Also one that has closed its output, and one whose output another process holds.
+        // Also a command that closed its output, and one whose output another process holds.
         for command in [
             "sleep 1000",
             "sh -c 'exec >&- 2>&-; sleep 1000'",

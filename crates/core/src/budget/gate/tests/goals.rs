@@ -137,13 +137,13 @@ fn goals_of_one_member_and_of_many() {
 }
 
 #[test]
-fn goals_beside_those_who_do_not_share() {
+fn goals_next_to_clients_that_do_not_share() {
     let (steady, poisson) = (Others::Steady(10.0), Others::Poisson(10.0));
     for (others, max_refused, kept, goals) in [
         (steady, 0.005, 0.98, &[0.9, 0.9, 0.8, 0.75, 0.97, 0.97][..]),
         (poisson, 0.005, 0.95, &[0.88, 0.78, 0.7, 0.7]),
-        // A burst of up to 40 requests meets a budget of which most is spent, by us or by others. The goals require no
-        // part of it to be served.
+        // A burst of up to 40 requests arrives when most of the budget is spent, by us or by others. The goals do not
+        // require that any of it is served.
         (Others::Bursty, 0.02, 0.0, &[0.6, 0.5, 0.5, 0.5]),
     ] {
         for (policy, goal) in Policy::ALL.into_iter().zip(goals) {
@@ -165,7 +165,7 @@ fn goals_beside_those_who_do_not_share() {
 }
 
 #[test]
-fn goals_with_gateways_of_their_own_mind() {
+fn goals_with_unusual_gateways() {
     let slow = Duration::from_millis(100);
     let none = Duration::ZERO;
     for (policy, quirk, processing, goal, max_refused) in [
@@ -192,7 +192,7 @@ fn goals_with_gateways_of_their_own_mind() {
 
 /// If the service shows no counts but only refusals, the gate finds the free part of the limit by trying.
 #[test]
-fn goals_where_no_counts_are_shown() {
+fn goals_without_counts() {
     for quirk in [Quirk::Silent, Quirk::OnlyRetryAfter, Quirk::Unavailable] {
         let mut scenario = Scenario::new(Policy::SlidingLog, 20, 1);
         (scenario.quirk, scenario.until) = (quirk, secs(60));
@@ -241,7 +241,7 @@ fn two_gates_on_fixed_shares_fill_the_budget_together() {
 }
 
 #[test]
-fn a_lower_limit_is_taken_on_and_a_higher_one_is_not() {
+fn a_lower_limit_is_adopted_and_a_higher_one_is_not() {
     for (limit, least, most) in [(10, 0.17, 0.25), (100, 0.85, 1.0)] {
         for policy in Policy::ALL {
             for members in [1, 4] {
@@ -370,7 +370,7 @@ fn ten_members_use_the_budget_when_some_are_killed_or_stopped_or_end() {
                 be_fair(&row, &runs, 9, (10, 40), UNFAIR);
                 ask_seldom(&row, &runs, 6.0);
                 let after = mean(&runs, |run| run.rate_of(9, 26, 40));
-                assert!(after > 3.3, "{row}: {after} a second when it goes on");
+                assert!(after > 3.3, "{row}: {after} a second when it continues");
             }
         }
     }

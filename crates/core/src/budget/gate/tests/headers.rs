@@ -140,7 +140,7 @@ fn waits() {
 
 /// If there are several limits, each header has them in the same order.
 #[test]
-fn the_reset_is_that_of_the_limit_of_which_nothing_is_left() {
+fn the_reset_of_the_exhausted_limit_counts() {
     let cases: [(&[&str], &[&str], u64, f64); 9] = [
         (&["0, 950"], &["1, 3200"], 0, 1.0),
         (&["950, 0"], &["3200, 1"], 0, 1.0),

@@ -126,7 +126,7 @@ fn nobody_is_passed_by_more_than_its_turn() {
 
 /// A state reads back as it was written: a run has the same result if its state is rewritten all the time.
 #[test]
-fn a_state_that_was_written_down_decides_alike() {
+fn a_state_that_was_written_and_read_decides_the_same() {
     for seed in 0..4 {
         for policy in Policy::ALL {
             let mut scenario = Scenario::new(policy, 20, 4);
@@ -156,7 +156,7 @@ fn the_state_of_ten_members_is_small() {
 }
 
 #[test]
-fn however_many_members_there_are_few_requests_go_into_an_outage() {
+fn any_number_of_members_send_few_requests_into_an_outage() {
     for members in [1, 10, 50] {
         let mut scenario = Scenario::new(Policy::ClockWindow, 20, members);
         (scenario.quirk, scenario.until) = (Quirk::Down, secs(20));
@@ -221,7 +221,7 @@ fn the_rate_comes_back_when_others_stop_spending() {
 }
 
 #[test]
-fn a_server_that_begins_to_count_in_another_way_is_followed() {
+fn the_gate_follows_a_server_that_changes_its_way_of_counting() {
     for before in Policy::ALL {
         for after in Policy::ALL {
             let mut scenario = Scenario::new(before, 20, 1);

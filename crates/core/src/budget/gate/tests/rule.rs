@@ -157,7 +157,7 @@ fn the_documented_rule_is_kept_to_the_letter() {
 }
 
 #[test]
-fn a_named_limit_is_taken_on_where_it_is_lower() {
+fn a_named_limit_is_adopted_only_if_it_is_lower() {
     for (headers, rate) in [
         (shown(20, SECOND, 10), 18.0),
         (shown(10_000, SECOND, 10), 38.0),
@@ -175,7 +175,7 @@ fn a_named_limit_is_taken_on_where_it_is_lower() {
 }
 
 #[test]
-fn refusals_without_a_time_back_off_further_and_further() {
+fn refusals_without_a_time_back_off_longer_each_time() {
     let waits = |nanos| {
         let mut client = TestClient::new();
         client.now += Duration::from_nanos(nanos);
@@ -215,7 +215,7 @@ fn four_requests_probe_and_a_loss_makes_room() {
     assert_eq!(tickets.len(), 4);
     client.complete(tickets[0], &RequestOutcome::Lost);
     assert!(client.may_send());
-    // A member that has left does not come back by the outcome of a request.
+    // A member that left is not added again by the outcome of a request.
     client.gate.leave(client.now, TestClient::ID);
     client.complete(tickets[1], &RequestOutcome::Lost);
     assert_eq!(client.gate.members(client.now), []);
@@ -319,7 +319,7 @@ fn a_member_that_asks_after_a_silence_has_lost_nothing() {
 }
 
 #[test]
-fn where_no_counts_are_shown_the_pace_stays_below_the_limit() {
+fn without_counts_the_pace_stays_below_the_limit() {
     let mut client = TestClient::with(3, true);
     while client.now < 60 * SECOND {
         let ticket = client.send();

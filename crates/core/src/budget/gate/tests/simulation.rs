@@ -72,7 +72,7 @@ pub(crate) struct Scenario {
     pub(crate) quirk: Quirk,
     /// Median of the round trip, without processing.
     pub(crate) round_trip: Duration,
-    /// Sigma of the lognormal latency of each way.
+    /// Sigma of the lognormal latency of each direction.
     pub(crate) jitter: f64,
     /// Mean time the server takes, exponentially distributed.
     pub(crate) processing: Duration,
@@ -98,7 +98,7 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    /// A scenario of this number of scans, for 40 s.
+    /// Returns a scenario with this number of scans, for 40 s.
     pub(crate) fn new(policy: Policy, round_trip_ms: u64, scans: usize) -> Self {
         Self {
             seed: 0,

@@ -12,7 +12,7 @@ use std::path::Path;
 const SECRET: &str = "CANARY-secret";
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A client with this secret.
+/// Returns a client with this secret.
 fn client(path: &Path, secret: &str) -> SharedToken {
     SharedToken::at(
         path.to_owned(),
@@ -21,13 +21,13 @@ fn client(path: &Path, secret: &str) -> SharedToken {
     )
 }
 
-/// A token that was issued now.
+/// Returns a token that was issued now.
 fn issued(text: &str) -> Token {
     let now = clock::now();
     token(text, [now, now + HOUR * 9 / 10, now + HOUR])
 }
 
-/// The token that a client gets. The client fetches the token `text` if it needs a new one.
+/// Returns the token that a client gets. The client fetches the token `text` if it needs a new one.
 async fn get(client: &SharedToken, rejected: Option<&Token>, text: &str) -> Token {
     let rejected = rejected.map(|token| &token.issued);
     let fetched = client.token(rejected, async { Ok(issued(text)) });
@@ -70,7 +70,7 @@ async fn a_token_that_was_changed_is_not_accepted_and_is_replaced() {
 }
 
 #[tokio::test]
-async fn where_no_file_can_be_each_client_has_its_own_token_and_can_say_why() {
+async fn without_a_file_each_client_has_its_own_token_and_gives_the_reason() {
     let (directory, SharedFile { path, .. }) = place();
     set_mode(directory.path(), 0o777);
     for own in ["first", "second"] {
@@ -82,7 +82,7 @@ async fn where_no_file_can_be_each_client_has_its_own_token_and_can_say_why() {
 }
 
 #[tokio::test]
-async fn a_client_without_the_secret_gets_no_token_and_takes_it_from_nobody() {
+async fn a_client_without_the_secret_neither_gets_the_token_nor_removes_it() {
     let (_directory, SharedFile { path, .. }) = place();
     let right = client(&path, SECRET);
     get(&right, None, "first").await;
@@ -101,7 +101,7 @@ async fn a_client_without_the_secret_gets_no_token_and_takes_it_from_nobody() {
 }
 
 #[tokio::test]
-async fn a_token_is_taken_until_it_is_to_be_renewed_and_not_before_its_time() {
+async fn a_token_is_used_until_its_renewal_and_not_before_its_issue() {
     let (_directory, SharedFile { path, .. }) = place();
     let one = client(&path, SECRET);
     let now = clock::now();
@@ -110,7 +110,7 @@ async fn a_token_is_taken_until_it_is_to_be_renewed_and_not_before_its_time() {
         ([now - second, now + HOUR, now + HOUR], true),
         ([now - 2 * second, now - second, now + HOUR], false),
         ([now - 2 * second, now - second, now - second], false),
-        // Stored by another run of the host, on a system that does not identify its runs.
+        // Stored during another boot of the host, on a system that does not identify its boots.
         ([now + HOUR, now + 2 * HOUR, now + 2 * HOUR], false),
     ] {
         let issued = token("stored", times).issued;
@@ -126,7 +126,7 @@ async fn a_refused_token_is_dropped_and_a_newer_one_is_taken() {
     let first = get(&one, None, "first").await;
     let down = async { Err(Error::new(ErrorKind::Server, "down")) };
     assert!(one.token(Some(&first.issued), down).await.is_err());
-    assert!(other.find(None).is_none(), "nobody else is to find it");
+    assert!(other.find(None).is_none(), "others must not find it");
     let second = get(&other, Some(&first), "second").await;
     assert_eq!(text(&second), "second");
     // A client that still has the first token takes the second, and does not replace it with an older one.
@@ -140,7 +140,7 @@ async fn a_refused_token_is_dropped_and_a_newer_one_is_taken() {
 }
 
 #[tokio::test]
-async fn one_renews_and_those_who_wait_use_what_it_obtains() {
+async fn one_client_renews_and_waiting_clients_use_its_token() {
     let (_directory, SharedFile { path, .. }) = place();
     let clients = [(); 5].map(|()| client(&path, SECRET));
     let fetched = Cell::new(0);
@@ -163,9 +163,9 @@ async fn one_renews_and_those_who_wait_use_what_it_obtains() {
     assert!(text(&later) == "first" && later.from_another);
 }
 
-/// Like a process that is stopped after it has taken the lock.
+/// Simulates a process that is stopped after it took the lock.
 #[tokio::test]
-async fn nobody_waits_for_a_stopped_process_which_replaces_no_newer_token() {
+async fn a_stopped_process_blocks_nobody_and_replaces_no_newer_token() {
     let (_directory, SharedFile { path, .. }) = place();
     let (stopped, mut other) = (client(&path, SECRET), client(&path, SECRET));
     other.file.max_tries = 3;
@@ -173,7 +173,7 @@ async fn nobody_waits_for_a_stopped_process_which_replaces_no_newer_token() {
         let old = issued("old");
         let newer = get(&other, None, "newer").await;
         assert_eq!(text(&newer), "newer");
-        // The process that has taken over excludes the others.
+        // The process that took over excludes the others.
         let locked = other.lock().await.unwrap();
         assert!(open(&path).try_lock().is_err());
         drop(locked);

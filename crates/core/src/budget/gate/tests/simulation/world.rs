@@ -2,7 +2,7 @@
 //! run panics if one is broken.
 //!
 //! Each member has one request at the head of its queue, as a client has. It asks when its timer fires or a response
-//! has arrived for it. It does not see the requests of others.
+//! arrives for it. It does not see the requests of others.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 /// The usual limit for the delay of timers.
 const SLOP: Duration = Duration::from_millis(1);
 /// The part of timers that are later, and their delay.
-const END_MARGIN: (f64, Duration) = (0.01, Duration::from_millis(10));
+const LATE_TIMERS: (f64, Duration) = (0.01, Duration::from_millis(10));
 /// The part of the operations whose time is up to a millisecond earlier than that of the operation before.
 const STALE: f64 = 0.1;
 /// The time without a message after which no response to a member is expected.
@@ -45,7 +45,7 @@ struct Member {
     /// The last time at which it reported or asked anything.
     seen: Duration,
     wake: u64,
-    /// The earliest time that the gate has named to it since the last event.
+    /// The earliest time that the gate named to it since the last event.
     named: Duration,
 }
 
@@ -207,8 +207,7 @@ impl World {
         std::mem::take(&mut self.members[member].present)
     }
 
-    /// Returns the time of an operation of a member. Some times are older, like those of operations that have waited
-    /// for others.
+    /// Returns the time of an operation of a member. Some times are older, as for operations that waited for others.
     fn clock(&mut self, member: usize) -> Duration {
         let stale = if self.network.rng.f64() < STALE {
             SLOP.mul_f64(self.network.rng.f64())
@@ -281,8 +280,8 @@ impl World {
                     self.members[member].named = named.max(earliest);
                     self.rewrite();
                     self.insist(again > self.latest, "a wait ends in the future");
-                    let late = if self.network.rng.f64() < END_MARGIN.0 {
-                        END_MARGIN.1
+                    let late = if self.network.rng.f64() < LATE_TIMERS.0 {
+                        LATE_TIMERS.1
                     } else {
                         SLOP.mul_f64(self.network.rng.f64())
                     };
@@ -344,8 +343,7 @@ impl World {
         });
     }
 
-    /// Reports the response to a request, or that its member has abandoned it. Does nothing if either has happened
-    /// before.
+    /// Reports the response to a request, or that its member abandoned it. Does nothing if either happened before.
     fn end(&mut self, number: u64, response: Option<(Decision, HeaderMap)>) {
         let Some((member, ticket)) = self.requests.remove(&number) else {
             return;
