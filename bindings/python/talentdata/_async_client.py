@@ -105,10 +105,9 @@ class AsyncClient(AsyncOperations):
         """Updates a mirror, one list after the other: reads each list and commits its changes.
 
         A delete is reported only if it is proven that the record is gone. Until then the record is `missing`, and stays
-        in
-        the mirror. Each list is committed separately. Before the commit, and after any error or interruption, the
-        mirror
-        has the previous state of the list. Lists that were committed before stay committed. `Mirror` reads the file.
+        in the mirror. Each list is committed separately. Before the commit, and after any error or interruption, the
+        mirror has the previous state of the list. Lists that were committed before stay committed. `Mirror` reads the
+        file.
 
         Args:
             resources: The lists, such as `["contacts", "vacancies"]`; for a list with parameters, such as
@@ -179,8 +178,7 @@ class AsyncClient(AsyncOperations):
         """Closes the client. Running calls of other threads or tasks, and all later calls, raise `ClosedError`.
 
         Running scans, exports and syncs continue; `AsyncScan.close` ends a scan. The connections are closed when the
-        last
-        of them ends.
+        last of them ends.
         """
         self._close()
 

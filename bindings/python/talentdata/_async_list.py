@@ -249,9 +249,8 @@ class AsyncScan(Generic[R]):
         """Returns all rows as a table of pyarrow. Needs the package pyarrow.
 
         There is a column for each field, with its name in the API: first the documented fields, then other fields of
-        the
-        first 1,000 records. Nested values are lists and structs. Date-times and dates have their own types. Values that
-        fit no column are in `_extra` as JSON, so that no value is lost.
+        the first 1,000 records. Nested values are lists and structs. Date-times and dates have their own types. Values
+        that fit no column are in `_extra` as JSON, so that no value is lost.
 
         After an interruption, this method, `to_polars` and `to_pandas` continue where the scan stopped: the frame has
         all rows.
@@ -292,8 +291,7 @@ class AsyncScan(Generic[R]):
         """Returns the rows as they arrive, by the Arrow PyCapsule protocol, for pyarrow, polars, DuckDB and others.
 
         They can be read once, by one reader. Use `to_arrow` to continue after an interruption, and for repeated
-        queries:
-        DuckDB runs a query again for each result that it shows.
+        queries: DuckDB runs a query again for each result that it shows.
 
         If completeness is not proven, the stream ends with an error after the last row. The argument
         `unproven` of `list` turns the error into a warning, or suppresses it.

@@ -17,7 +17,7 @@ from ._talentdata import BaseClient, RawScan, Record
 VALUE, ROWS, COLUMNS = 200, 10, 8
 
 #: Characters that are shown although Python does not count them as printable: they join or separate others, in emoji
-#: and #: in many languages.
+#: and in many languages.
 JOINERS = "\u200c\u200d"
 
 #: The fields of a receipt that a scan shows.

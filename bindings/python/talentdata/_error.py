@@ -9,10 +9,8 @@ class Error(Exception):
     """An error of the package, with the facts about the failed call.
 
     There is a class for each kind of error, such as `talentdata.RateLimitedError`. All have these attributes. The value
-    of
-    an unknown fact is `None`. Neither text nor attributes contain a secret or a token. Errors can be pickled, so that
-    they
-    can cross process boundaries.
+    of an unknown fact is `None`. Neither text nor attributes contain a secret or a token. Errors can be pickled, so
+    that they can cross process boundaries.
     """
 
     kind: str = "Error"

@@ -120,10 +120,8 @@ class Mirror:
 
         The rows have the columns `_generation`, `_op` (`insert`, `update`, `delete`, `missing`, `reappeared` or
         `erased`), `_key` (the record's `id` as text), `_last_seen`, `_seen` and `_changed` (for `update` the names of
-        the
-        fields that differ, as a JSON array), and the columns of the record. The record is the new version, or for
-        `delete`
-        and `missing` the last known version. For an erased record, only the key is left. To keep a copy, store
+        the fields that differ, as a JSON array), and the columns of the record. The record is the new version, or for
+        `delete` and `missing` the last known version. For an erased record, only the key is left. To keep a copy, store
         `Rows.bookmark` with the rows. You may load the same changes twice.
 
         Args:
@@ -236,9 +234,8 @@ class Mirror:
         """Removes a list with its history, or erases single records with all their versions and changes.
 
         Afterwards no byte of the removed data is left in the files of the mirror. If the process ends too early, the
-        next
-        `forget` or sync completes the removal. If the service still lists an erased record, the next sync brings it
-        back.
+        next `forget` or sync completes the removal. If the service still lists an erased record, the next sync brings
+        it back.
 
         Args:
             resource: The list.

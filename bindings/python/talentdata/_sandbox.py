@@ -134,9 +134,8 @@ class Sandbox(BaseSandbox):
         """Returns every insert, update and delete since the start, in order, for comparison with a client's report.
 
         Each change has `at` (a time in UTC, in the format of RFC 3339), `op` (`"insert"`, `"update"` or `"delete"`),
-        `key`
-        (the `id`, or without one an object of the members) and `record` (the new version, or the last one before a
-        delete).
+        `key` (the `id`, or without one an object of the members) and `record` (the new version, or the last one before
+        a delete).
 
         Args:
             resource: The list.

@@ -179,6 +179,7 @@ pub extern "C" fn talentdata_call_descriptor(
 
 /// Cancels a call, which then ends with CANCELLED unless it is done. The service may have executed a cancelled request.
 /// A cancelled job keeps its records to be resumed, and does not run again. NULL does nothing.
+///
 /// Ownership: the caller still owns `call` and must free it.
 /// Threads: any, also while another thread waits for it, and from a log callback; not from a signal handler.
 #[unsafe(no_mangle)]
@@ -192,6 +193,7 @@ pub extern "C" fn talentdata_call_cancel(call: Option<NonNull<CallHandle>>) {
 
 /// Frees a call, and cancels it if it is not done. NULL does nothing. It does not wait for the service. See
 /// talentdata_client_free for the last handle of a client.
+///
 /// Ownership: `call` and its descriptor must no longer be used. Its result stays valid.
 /// Threads: any, after every other call with this handle has returned.
 #[unsafe(no_mangle)]

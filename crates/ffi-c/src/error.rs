@@ -154,6 +154,7 @@ fn of_number(kind: ErrorKindNumber) -> Option<ErrorKind> {
 }
 
 /// Frees an error. NULL does nothing.
+///
 /// Ownership: `error` and every text read from it must no longer be used.
 /// Threads: any, one at a time per error.
 #[unsafe(no_mangle)]
