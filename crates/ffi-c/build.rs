@@ -1,6 +1,6 @@
-//! Gives a shared library its name and keeps it loaded, by arguments to the linker; both C libraries are built with it.
+//! Passes linker arguments that name a shared library and keep it loaded. Both C libraries use this script.
 
-/// The version number of the exported functions. They change neither with the spec nor with every release.
+/// The version number of the exported functions, which changes only with them and not with the spec or a release.
 const ABI: &str = include_str!("abi");
 
 fn main() {
@@ -9,7 +9,7 @@ fn main() {
     let is_sandbox = std::env::var("CARGO_PKG_NAME").as_deref() == Ok("talentdata-ffi-sandbox");
     let system = std::env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
     if is_sandbox && system == "macos" {
-        // The program has the functions of libtalentdata that the sandbox calls.
+        // The program provides the functions of libtalentdata that the sandbox calls.
         println!("cargo:rustc-cdylib-link-arg=-Wl,-undefined,dynamic_lookup");
     }
     if system != "linux" {

@@ -21,7 +21,7 @@ import instructions
 from tools import BENCH, Failure, Sandbox, Tools, Valkey, read, run
 
 RESULTS = BENCH / "RESULTS.md"
-#: The documented limit in requests per second, and what the neighbour takes of it.
+#: The documented limit, and the neighbour's part of it, in requests per second.
 LIMIT, NEIGHBOUR = 40, 10
 #: Each with resets in whole seconds, rounded up.
 POLICIES = ["clock-window", "first-request-window", "sliding-log", "sliding-counter", "token-bucket"]
@@ -29,7 +29,7 @@ POLICIES = ["clock-window", "first-request-window", "sliding-log", "sliding-coun
 
 @dataclass
 class Size:
-    """Full pages within the limit, records without one, rounds of each way."""
+    """The numbers of full pages within the limit, of records without a limit, and of rounds of each way."""
 
     pages: int
     records: int
@@ -55,16 +55,16 @@ def refusals(share, refused):
 
 
 def at_once(work, items):
-    """Does the work for all items at the same time."""
+    """Runs the work for all items at the same time."""
     items = list(items)
     with ThreadPoolExecutor(len(items)) as pool:
         return list(pool.map(work, items))
 
 
-# Within the rate limit: how much of it each client uses, what it costs, and what is lost on the way.
+# Within the rate limit: how much of it each client uses, the costs, and the lost records.
 
 
-#: Side by side, so that those that compute a lot do not take the processor from those that keep time.
+#: The clients of a group run at the same time. Those that compute a lot are in another group than those that keep time.
 GROUPS = [
     {
         "talentdata, command line": lambda tools: [tools.talentdata, "export", "contacts", "--out", "-"],
@@ -79,7 +79,7 @@ GROUPS = [
 
 
 def limited(tools, policy, latency, records, work, neighbour=False, drift=None):
-    """What came of the work on a sandbox with the limit, how many requests were served and refused, and the share of the limit."""
+    """Returns the results of work on a limited sandbox, its served and refused requests, and the used share of the limit."""
     options = {"policy": policy, "latency_ms": latency, "drift": drift, "records": f"contacts={records}"}
     with Sandbox(tools, "--faults", "--rounding=up", **options) as sandbox:
         other = None
@@ -101,7 +101,7 @@ def limited(tools, policy, latency, records, work, neighbour=False, drift=None):
 
 
 def meet(tools, policy, latency, records, drift=None, **options):
-    """Lets every client read the contacts of a sandbox of its own, which is set the same way."""
+    """Lets each client read the contacts of its own sandbox. All sandboxes have the same settings."""
 
     def trial(client):
         name, program = client
@@ -109,7 +109,7 @@ def meet(tools, policy, latency, records, drift=None, **options):
         def work(sandbox):
             usage, contacts = read(program(tools), env=sandbox.variables)
             ids = Counter(one["id"] for one in contacts)
-            # What came or went meanwhile may be delivered or not; everything else has to be.
+            # Records that were added or removed during the scan may be delivered; all others must be.
             changes = sandbox.ask("/__changes?list=contacts")["changes"]
             inserted, deleted = ({one["key"] for one in changes if one["op"] == op} for op in ("insert", "delete"))
             lost = records - len(deleted - inserted) - len(set(ids) - inserted - deleted)
@@ -126,9 +126,9 @@ def budget(tools, size):
     records = 100 * size.pages
     latencies = [20, 100]
     rounds = {(latency, policy): meet(tools, policy, latency, records) for latency in latencies for policy in POLICIES}
-    # Long enough to find out how much is left.
+    # Long enough for the client to detect the rest of the limit.
     beside = meet(tools, POLICIES[0], latencies[0], 3 * records, neighbour=True)
-    # As many that come as go, at once and each time, look like records that move, which is not proven complete.
+    # If equal numbers of records are added and removed at once, they look like records that move, which proves nothing.
     changing = meet(tools, POLICIES[0], latencies[0], records, drift="every=5,inserts=2,deletes=1")
     names = list(beside)
     text = (
@@ -165,7 +165,7 @@ def budget(tools, size):
     return text + f"\n### {title}\n\n{table(['Client', 'Lost', 'Repeated', 'Share of the limit'], rows)}"
 
 
-# The budget shared by ten processes that begin together: how much of it they use, and how evenly.
+# A budget shared by ten processes that start together: how much of it they use, and how evenly.
 
 
 def shared(tools, size):
@@ -205,11 +205,11 @@ def shared(tools, size):
     )
 
 
-# Without a rate limit: what reading costs in each form.
+# Without a rate limit: the costs of reading in each form.
 
 
 def take_turns(tools, size, ways, records, *options):
-    """What each way uses in each round, from a service that counts nothing."""
+    """Returns the usage of each way in each round, with a service that has no rate limit."""
     out = tools.scratch / "records"
     rounds = [{} for _ in range(size.rounds)]
     with Sandbox(tools, *options, policy="unlimited", records=f"contacts={records}") as sandbox:
@@ -218,7 +218,7 @@ def take_turns(tools, size, ways, records, *options):
                 program, *arguments = way(records, out)
                 usage, said = read([program, *arguments], env={**sandbox.variables, "TALENTDATA_PACED": "false"})
                 counts = list(said)
-                # These print how many records they had.
+                # These programs print the number of their records.
                 if program in (tools.scan, tools.c_scan) and counts != [records]:
                     raise Failure(f"{name} had {counts} records, not {records}")
                 out.unlink(missing_ok=True)
@@ -271,7 +271,7 @@ def throughput(tools, size):
     )
 
 
-# Keeping a mirror: what each step costs.
+# Keeping a mirror: the costs of each step.
 
 
 def syncs(tools, size):

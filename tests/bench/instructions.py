@@ -17,16 +17,16 @@ from types import SimpleNamespace
 
 from tools import BENCH, Failure, Sandbox, build
 
-#: The contacts that each way reads, from a service that counts nothing.
+#: The number of contacts that each way reads, from a service that has no rate limit.
 RECORDS = 20_000
 KEPT = BENCH / "instructions.json"
-#: What the count may differ from the committed one, in parts of that.
+#: The allowed difference from the committed count, as a share of it.
 BOUND = 0.1
 FORMATS = {"JSON Lines": "jsonl", "CSV": "csv", "Arrow IPC": "arrow", "Parquet": "parquet"}
 
 
 def count(command, variables):
-    """Runs a command under callgrind; its instructions, in thousands for each record."""
+    """Runs a command under callgrind, and returns its instructions per record, in thousands."""
     callgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     command = [*callgrind, *(str(part) for part in command)]
     env = {**variables, "TALENTDATA_PACED": "false", "TALENTDATA_BUDGET": "process"}
@@ -38,7 +38,7 @@ def count(command, variables):
 
 
 def of_command_line(talentdata, scratch, variables):
-    """The counts of the command line: each format, and a sync that finds no changes."""
+    """Returns the counts of the command line, for each format and for a sync without changes."""
     counts = {}
     for name, form in FORMATS.items():
         export = [talentdata, "export", "contacts", "--format", form, "--out", Path(scratch, f"contacts.{form}")]
@@ -50,7 +50,7 @@ def of_command_line(talentdata, scratch, variables):
 
 
 def section(tools, _):
-    """The bench's section: our ways, the floor and the peers."""
+    """Returns the section of the bench: our ways, the floor and the peers."""
     ways = {
         "floor: read and discard the same bytes": [tools.floor, RECORDS],
         "scan from C, raw records": [tools.c_scan],
@@ -71,7 +71,7 @@ def section(tools, _):
 
 
 def compare(write=False):
-    """Compares the command line, as it is built for release, with the committed counts."""
+    """Compares the counts of the release build of the command line with the committed counts."""
     if not shutil.which("valgrind"):
         print("NOT RUN: valgrind is not installed")
         return

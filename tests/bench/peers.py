@@ -22,7 +22,7 @@ class Rule:
         self.refused = 0
 
     def answered(self, status, headers):
-        """Waits where it has to be; tells whether the request has to be sent again."""
+        """Waits if the rule demands it, and returns whether the request must be sent again."""
         if status != 429:
             self.refused = 0
             if float(headers["x-ratelimit-remaining"]) < 1:
@@ -35,7 +35,7 @@ class Rule:
 
 
 def pages(get):
-    """The contacts of each page."""
+    """Yields the contacts of each page."""
     offset, goes_on = 0, True
     while goes_on:
         page = get(limit=PAGE, offset=offset)
@@ -50,7 +50,7 @@ def write(contacts):
 
 
 def serial(typed=""):
-    """JSON Lines, written by hand by the documented rule; with `typed`, through a model of each record."""
+    """Writes JSON Lines with hand-written code for the documented rule; with `typed`, through a model of each record."""
     import httpx
 
     rule, model = Rule(), contact_model() if typed else None
@@ -69,7 +69,7 @@ def serial(typed=""):
 
 
 def contact_model():
-    """A model of contacts with the fields that are documented, which lets others through."""
+    """Returns a model of contacts with the documented fields, which accepts other fields."""
     import pydantic
 
     class Contact(pydantic.BaseModel, extra="allow"):
@@ -82,7 +82,7 @@ def contact_model():
 
 
 def generated():
-    """JSON Lines through the client that openapi-python-client generates from the spec, by the documented rule."""
+    """Writes JSON Lines with the client that openapi-python-client generates from the spec, by the documented rule."""
     from generated_client import AuthenticatedClient, Client
     from generated_client.api.authentication import create_token
     from generated_client.api.core_crm import list_contacts
@@ -107,7 +107,7 @@ def generated():
 
 
 async def limited(per_second="40", at_once=16, attempts=12):
-    """JSON Lines by aiohttp with a limiter, so many requests at once, and back-off after a 429."""
+    """Writes JSON Lines with aiohttp, a limiter, the given number of concurrent requests, and back-off after a 429."""
     import aiohttp
     from aiolimiter import AsyncLimiter
 
@@ -136,7 +136,7 @@ async def limited(per_second="40", at_once=16, attempts=12):
 
 
 async def neighbour(per_second=10, at_most=3000):
-    """Someone else of the same company: so many requests a second, evenly, until standard input ends.
+    """Runs another client of the same company: evenly the given number of requests per second, until standard input ends.
 
     Never stops for a response, and keeps no rule, so that what is left for the others is always the same. Prints the
     number of requests and how many of them were refused.

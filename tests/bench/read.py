@@ -1,4 +1,4 @@
-"""Reads all contacts through the package as Python objects, looks at two fields of each, and prints how many there were."""
+"""Reads all contacts through the package as Python objects, reads two fields of each, and prints their number."""
 
 import talentdata
 

@@ -1,4 +1,4 @@
-"""What the bench runs: our programs built for release, the peers in an environment of their own, and the services they read."""
+"""The programs of the bench: release builds of ours, the peers in a separate environment, and the services that they read."""
 
 import json
 import os
@@ -16,13 +16,13 @@ import test_services  # noqa: E402
 from commands import ROOT, Failure, build, environment, install, succeed, target, wheel, within  # noqa: E402, F401
 from test_services import Valkey, servers  # noqa: E402, F401
 
-#: Longer than any program needs.
+#: The time limit of a program, in seconds, which is longer than any program needs.
 LONGEST = 600.0
 
 
 @dataclass
 class Usage:
-    """What a program has used: seconds of processor and of clock, and MiB of memory at most."""
+    """The usage of a program: processor time and elapsed time in seconds, and the peak of its memory in MiB."""
 
     cpu: float
     wall: float
@@ -43,7 +43,7 @@ def run(command, **options):
             child.kill()
             child.wait()
             raise Failure(f"{command} took longer than {LONGEST:.0f} s")
-        # Often at first, for programs that run for moments; later rather seldom, so as not to disturb them.
+        # Often at first, for short programs; later seldom, so that long ones are not disturbed.
         time.sleep(0.002 if time.monotonic() < started + 1 else 0.02)
     if child.returncode:
         raise Failure(f"{command} ended with {child.returncode}")
@@ -51,7 +51,7 @@ def run(command, **options):
 
 
 def read(command, **options):
-    """Runs a program; what it has used, and the lines of JSON that it has printed, one after the other."""
+    """Runs a program, and returns its usage and the JSON values of its output lines."""
     out = tempfile.TemporaryFile("w+")
     usage = run(command, stdout=out, **options)
     out.seek(0)
@@ -59,7 +59,7 @@ def read(command, **options):
 
 
 def high_water_mark(process):
-    """The largest resident memory of a process until now, in MiB, where the system tells it."""
+    """Returns the peak of the resident memory of a process, in MiB, if the system reports it."""
     try:
         lines = pathlib.Path(f"/proc/{process}/status").read_text().splitlines()
     except OSError:
@@ -68,7 +68,7 @@ def high_water_mark(process):
 
 
 class Tools:
-    """Programs and directories."""
+    """The programs and directories of the bench."""
 
     def __init__(self):
         self.scratch = target() / "bench"
@@ -91,12 +91,12 @@ class Tools:
             "NO_PROXY": "127.0.0.1",
             "PYTHONPATH": str(self.scratch),
             "PYTHONDONTWRITEBYTECODE": "1",
-            # The budgets that these clients share are not those of the user.
+            # These clients do not share the budgets of the user.
             "XDG_RUNTIME_DIR": str(self.scratch),
         }
 
     def python(self, program, *arguments):
-        """A program in Python, by its path below tests/bench."""
+        """Returns the command of a Python program, which is given by its path in tests/bench."""
         return [self.bin / "python", BENCH / program, *arguments]
 
     def peer(self, way, *arguments):
@@ -107,14 +107,14 @@ class Tools:
 
 
 class Sandbox(test_services.Sandbox):
-    """The service, as a child process, and what it has seen."""
+    """The service as a child process, and its log of requests."""
 
     def __init__(self, tools, *arguments, **options):
         flags = [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if value is not None]
         super().__init__(tools.talentdata, *arguments, *flags, variables=tools.variables)
 
     def arrivals(self):
-        """When each request of the client came, in seconds."""
+        """Returns the times at which requests of the client arrived, in seconds."""
         log = self.ask("/__requests")
         if log["dropped"]:
             raise Failure("the log of requests is not complete")

@@ -1,4 +1,4 @@
-"""What the runners in Python share, for Python's clients and for C++: the cases, and how what came of one is compared."""
+"""Shared parts of the runners in Python, for the Python clients and for C++: loading cases, and comparing their results."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ EXPECTED = {"error", "records", "ids", "completeness", "value", "requests"}
 
 
 def read(name):
-    """The options of the sandbox, the settings of the client, and what is expected; every member is known."""
+    """Returns the options of the sandbox, the settings of the client, and the expected result. Refuses unknown members."""
     case = CASES[name]
     assert set(case) <= MEMBERS and set(case["expect"]) <= EXPECTED, f"{name} has an unknown member"
     return [dict(case.get(part, {})) for part in ("sandbox", "client", "expect")]

@@ -23,7 +23,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Number(str):
-    """A number as JSON spells it."""
+    """Returns a number in the format of JSON."""
 
 
 def loads(text):
@@ -31,7 +31,7 @@ def loads(text):
 
 
 def of_datafusion(path, kind, columns="", options=""):
-    # Several partitions would come in any order; pyarrow 14 knows no views of strings.
+    # Several partitions would have any order; pyarrow 14 does not support string views.
     settings = datafusion.SessionConfig().with_target_partitions(1)
     settings.set("datafusion.execution.parquet.schema_force_view_types", "false")
     context = datafusion.SessionContext(settings)
@@ -68,7 +68,7 @@ def names(path):
 
 
 LINES = csv.ParseOptions(newlines_in_values=True)
-#: What reads a file's rows, by the name of the package, for the files that a pattern finds. Cells of CSV are read as text.
+#: The functions that read the rows of a file, by package, with the pattern of their files. Cells of CSV are read as text.
 READERS = {
     "**/*.parquet": {
         "polars": lambda path: polars.read_parquet(path).to_dicts(),
@@ -76,7 +76,7 @@ READERS = {
         "pyarrow": lambda path: parquet.read_table(path).to_pylist(),
         "duckdb": lambda path: of_duckdb(path, "read_parquet('{}')"),
     },
-    # It reads no lists of structs, and takes integers behind a struct for another column.
+    # It cannot read lists of structs, and takes integers after a struct for another column.
     "flat/*.parquet": {"fastparquet": of_fastparquet},
     "**/*.arrow": {
         "polars": lambda path: polars.read_ipc(path).to_dicts(),
@@ -95,14 +95,14 @@ READERS = {
 
 
 def nanoseconds(text):
-    """The instant of a date-time."""
+    """Returns the instant of a date-time."""
     whole, fraction, offset = re.fullmatch(r"(.{19})\.?(\d*)(.+)", text).groups()
     instant = datetime.fromisoformat(whole + offset.replace("Z", "+00:00"))
     return (instant - EPOCH) // timedelta(seconds=1) * 10**9 + int(fraction.ljust(9, "0"))
 
 
 def same(value, cell):
-    """Whether a cell holds a value of JSON."""
+    """Returns whether a cell has the same value as JSON."""
     if isinstance(cell, str):
         # A number in CSV, JSON text, or a string.
         return cell == value if isinstance(value, str) and cell == value else loads(cell) == value
@@ -115,7 +115,7 @@ def same(value, cell):
     if hasattr(cell, "nanosecond"):
         return cell.value == nanoseconds(value)
     if isinstance(cell, datetime):
-        # Python and DuckDB cut off what is less than a microsecond.
+        # Python and DuckDB truncate to microseconds.
         return abs((cell - EPOCH) // timedelta(microseconds=1) * 1000 - nanoseconds(value)) < 1000
     if isinstance(cell, date):
         return cell.isoformat() == value
@@ -127,7 +127,7 @@ def same(value, cell):
 
 
 def differences(record, row):
-    """What a row has otherwise than its record; absent and null are the same."""
+    """Returns the differences between a row and its record. Absent and null are equal."""
     for name in record.keys() | row.keys():
         value, cell = record.get(name), row.get(name)
         if (value is None) != (cell is None) or value is not None and not same(value, cell):
@@ -135,7 +135,7 @@ def differences(record, row):
 
 
 def without_null_structs(value):
-    """A value in which structs whose members are all null are null."""
+    """Returns a value with null in place of structs that have only null members."""
     if isinstance(value, list):
         return [without_null_structs(item) for item in value]
     if isinstance(value, dict):
@@ -153,12 +153,12 @@ def compare(package, path, read):
     for record, row in zip(records, rows):
         row.update(loads(row.pop("_extra") or "{}"))
         if package == "polars" and version(package) == "1.0.0":
-            # It has no struct that is null, only structs of nulls.
+            # It has no null structs, only structs of nulls.
             row = {name: without_null_structs(cell) for name, cell in row.items()}
             structs = {name: value for name, value in record.items() if not isinstance(row.get(name), str)}
             record = {**record, **{name: without_null_structs(value) for name, value in structs.items()}}
         if package == "datafusion" and path.suffix == ".csv":
-            # It takes an empty text for none.
+            # It reads an empty text as null.
             record = {name: None if value == "" else value for name, value in record.items()}
         yield from differences(record, row)
 
@@ -172,7 +172,7 @@ def main(directory):
             for path in paths:
                 try:
                     found += [f"{path.name}: {difference}" for difference in compare(package, path, read)]
-                # Polars panics with what is no Exception.
+                # A panic of Polars is not an Exception.
                 except BaseException as error:
                     found.append(f"{path.name}: {type(error).__name__}: {error}")
             print(

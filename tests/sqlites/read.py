@@ -1,4 +1,4 @@
-"""Runs each line of its input as SQL on a mirror, by pandas or by DuckDB, and answers as xtask/tools/sqlite_reader.c does.
+"""Runs each line of its input as SQL on a mirror, with pandas or DuckDB, and prints the same as xtask/tools/sqlite_reader.c.
 
 Usage: read.py PACKAGE FILE [USER]. With a user, everything is imported as the present one and read as that one.
 """

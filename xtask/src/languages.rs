@@ -78,8 +78,7 @@ pub(crate) fn annotation(of: &Type) -> String {
     }
 }
 
-/// Returns the way in which Python reads a field: the kind for the native class, the annotation, and the class that
-/// wraps it. Models without a class are objects.
+/// Returns how Python reads a field: the kind for the native class, the annotation, and the class that wraps it. Models without a class are objects.
 pub(crate) fn read_by_python(
     of: &Type,
     has_class: impl Fn(&str) -> bool,
@@ -105,7 +104,7 @@ pub(crate) fn read_by_python(
     }
 }
 
-/// Returns the way in which C reads a field, and the type of its value, or of each of its elements.
+/// Returns how C reads a field, and the type of its value or of its elements.
 pub(crate) fn read_by_c(of: &Type, api: &Api) -> (&'static str, String) {
     let own = |of: &Type| {
         let model = api.exposed(of)?;

@@ -85,7 +85,7 @@ pub(crate) fn results(spec: &Spec, path: &str) -> Result<String, String> {
             None => models.push(model(name, schema, definitions)),
         }
     }
-    let data = context! { enums, models, title => "What is done, as classes", source => RESULTS };
+    let data = context! { enums, models, title => "Classes of the results of exports, syncs and scans", source => RESULTS };
     render(path, "_models.py.j2", data)
 }
 

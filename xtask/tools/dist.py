@@ -1,4 +1,4 @@
-"""`cargo xtask dist`: builds what is handed out into target/dist, or installs the C library with all files it needs."""
+"""`cargo xtask dist`: builds the distributed packages in target/dist, or installs the C library with all files it needs."""
 
 import platform
 import re
@@ -29,7 +29,7 @@ from commands import (
     within,
 )
 
-#: The version number of the interface of the shared libraries, and the name of the first with it.
+#: The ABI version of the shared libraries, and the name of the first library with it.
 ABI = (ROOT / "crates/ffi-c/abi").read_text().strip()
 SONAME = f"libtalentdata.so.{ABI}"
 #: The shared libraries by their names without an extension, and their built files. The second one is for tests.
@@ -56,14 +56,14 @@ OURS = ["bindings/python/tests/", "talentdata/tests/", ".ipynb"]
 def install(made, prefix):
     """Installs a built library. `made` has the paths of its files by name."""
     if not sys.platform.startswith("linux"):
-        raise Failure("dist c knows how shared libraries are named on Linux only")
+        raise Failure("dist c supports only the names of shared libraries on Linux")
     libraries = native_libraries()
     directory = prefix / "lib"
     directory.mkdir(parents=True, exist_ok=True)
     hide(made["libtalentdata.a"], directory / "libtalentdata.a")
     for name, file in SHARED.items():
         real, versioned, plain = (f"{name}.so{end}" for end in (f".{VERSION}", f".{ABI}", ""))
-        # The file is replaced and not overwritten: running programs keep the file that they have opened.
+        # The file is replaced and not overwritten, so that running programs keep the file that they opened.
         (directory / real).unlink(missing_ok=True)
         shutil.copy(made[file], directory / real)
         split(directory / real)
@@ -93,7 +93,7 @@ def install(made, prefix):
 
 
 def split(library):
-    """Moves the debug symbols of a library into a file beside it, where debuggers and valgrind look for them."""
+    """Moves the debug symbols of a library into a file next to it, where debuggers and valgrind look for them."""
     debug = library.with_name(f"{library.name}.debug")
     succeed("objcopy", "--only-keep-debug", library, debug)
     succeed("objcopy", "--strip-unneeded", f"--add-gnu-debuglink={debug}", library)
@@ -129,7 +129,7 @@ def native_libraries():
     _, found, flags = said.partition("native-static-libs: ")
     if not found:
         raise Failure(f"{command} named no libraries:\n{said}")
-    # `gcc_s` is a shared library only. `gcc_eh` also works in a fully static program.
+    # `gcc_s` exists only as a shared library. `gcc_eh` also works in a fully static program.
     return list(dict.fromkeys(flags.splitlines()[0].replace("-lgcc_s", "-lgcc_eh").split()))
 
 
@@ -147,7 +147,7 @@ def python():
         missing = [one for one in wanted.split() if not any(name.endswith(one) for name in names)]
         foreign = [name for name in names if any(ours in name for ours in OURS)]
         if missing or foreign:
-            raise Failure(f"{package} lacks {missing}, and holds {foreign}, which only its makers need")
+            raise Failure(f"{package} lacks {missing}, or contains files that users do not need: {foreign}")
     # Prepares the source package as an installer does before the build. No package is installed.
     pip(programs, "--dry-run", "--force-reinstall", "--no-deps", "--no-index", "--no-build-isolation", sources)
     print(f"{made}\n{sources}")
@@ -156,7 +156,7 @@ def python():
 def pack(made, parts, work, directory, level=9):
     """Packs built files into a directory: `cli` and `c` are tarballs, `deb` the Debian packages of both.
 
-    Returns the packages by part. `work` is a folder for the unpacked trees, `level` the effort to compress.
+    Returns the packages by part. `work` is a folder for the unpacked trees, and `level` the compression level.
     """
     shutil.rmtree(work, ignore_errors=True)
     directory.mkdir(parents=True, exist_ok=True)
@@ -198,17 +198,17 @@ def for_everybody():
 
 
 def compiled(parts):
-    """Builds the files that the parts pack, with the profile for what is handed out."""
+    """Builds the files that the parts pack, with the distribution profile."""
     programs, variables = for_everybody()
     variables = {**within(programs), **variables, "verb": "zigbuild"}
     options = ["--profile", "dist", "--target", f"{platform.machine()}-unknown-linux-gnu.{GLIBC}"]
     made = {}
     if {"cli", "deb"} & set(parts):
-        # The pages are the same whatever the program is compiled with.
+        # The profile does not matter for the manual pages.
         made.update(build("-p", "talentdata-cli", "--example", "man"))
         made.update(build("-p", "talentdata-cli", "--bin", "talentdata", *options, **variables))
     if {"c", "deb"} & set(parts):
-        # Their symbols are split off when they are installed.
+        # The installation splits off their symbols.
         symbols = {"CARGO_PROFILE_DIST_STRIP": "none", "CARGO_PROFILE_DIST_DEBUG": "line-tables-only"}
         # Two builds: together, each would enable features of the other's dependencies.
         for package in ("talentdata-ffi-c", "talentdata-ffi-sandbox"):

@@ -1,6 +1,6 @@
-"""`cargo xtask docs`: the manual as a site with a search, made by mkdocs-material into target/docs, as docs/mkdocs.yml says.
+"""`cargo xtask docs`: builds the manual as a site with a search in target/docs, with mkdocs-material and docs/mkdocs.yml.
 
-A browser has no search in pages that it opens as files, so the command that serves them is printed.
+The search does not work on pages that are opened as files, so the command that serves them is printed.
 """
 
 import re

@@ -151,7 +151,7 @@ def against_order(name, roots, order, root):
 
 
 def place_name(module, places):
-    """Returns the name of a module in the order: its own, or that of a module that contains it."""
+    """Returns the name of a module, or of the module that contains it, as it is in the order."""
     path = []
     while module.parent:
         path.insert(0, module.name)

@@ -1,4 +1,4 @@
-/* Exports all contacts to the file that is named, and continues what an earlier run has kept; for the part `inject` of the tests. */
+/* Exports all contacts to the given file, and resumes kept work. For the part `inject` of the tests. */
 #include <stdio.h>
 #include <talentdata.h>
 

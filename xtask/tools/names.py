@@ -5,8 +5,8 @@ from commands import ROOT
 
 #: Names that several items share on purpose, and the reasons.
 SEVERAL = {
-    "Client": "core's asynchronous client and its blocking twin are one thing for users",
-    "Service": "the sandbox is the service, and core's is that service as one client reaches it; no file uses both",
+    "Client": "core's asynchronous and blocking clients are the same for users",
+    "Service": "the sandbox is the service, and core has a client's connection to it; no file uses both",
 }
 #: The kinds of items that the check is about.
 KINDS = rust_source.TYPES | rust_source.VALUES
@@ -30,7 +30,7 @@ def wrong(packages):
     for name, items in sorted(all_names.items()):
         if len(items) > 1 and name not in SEVERAL:
             where = ", ".join(f"{one.file.relative_to(ROOT)}:{one.line} ({one.kind})" for one in items)
-            yield f"{len(items)} things are called {name}, and other files can use one of them: {where}"
+            yield f"{len(items)} items are called {name}, and other files can use one of them: {where}"
     for name in SEVERAL:
         if len(all_names.get(name, [])) < 2:
-            yield f"{name} is one thing now: take it off the table in xtask/tools/names.py"
+            yield f"only one item is called {name} now: remove it from the table in xtask/tools/names.py"

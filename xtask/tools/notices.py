@@ -1,6 +1,6 @@
 """What is linked into each artefact: the notices that the licences demand, and the bill of materials (CycloneDX).
 
-`cargo xtask test packages` compares both with what the compiler has put into the built files.
+`cargo xtask test packages` compares both with the contents of the built files.
 """
 
 import json
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from commands import CARGO, ROOT, VERSION, Failure, output
 
-#: The packages whose builds are handed out, and the built file of each.
+#: The packages whose builds are distributed, and the built file of each.
 ARTEFACTS = {
     "talentdata-cli": "talentdata",
     "talentdata-ffi-c": "libtalentdata.so",
     "talentdata-ffi-sandbox": "libtalentdata_sandbox_c.so",
     "talentdata-py": "lib_talentdata.so",
 }
-#: The names of files with licences and notices. Packages also have them in folders, for code of others that they contain.
+#: The names of files with licences and notices. Packages that contain foreign code also have them in folders.
 LICENCE_FILE = re.compile(r"(licen[cs]e|copying|notice|copyright|unlicense)\b", re.I)
 #: The panic messages of a package name its source file. This is the package's name and version in that path.
 SOURCE_PATH = re.compile(rb"registry/src/[^/\0]+/([A-Za-z0-9_-]+-\d+\.\d+\.\d+[A-Za-z0-9.+-]*)/")
@@ -25,9 +25,9 @@ SQLITE = re.compile(r'#define SQLITE_VERSION +"(.+)"')
 
 
 def linked(package):
-    """Returns the packages of others that are linked into a package of ours, as cargo's metadata describes them.
+    """Returns the metadata of all foreign packages that are linked into one of our packages.
 
-    Macros and what builds need are not linked.
+    Macros and build dependencies are not linked.
     """
     described = json.loads(output(CARGO, "metadata", "--locked", "--format-version=1", cwd=ROOT))["packages"]
     by_name = {(one["name"], f"v{one['version']}"): one for one in described}
@@ -38,7 +38,7 @@ def linked(package):
 
 
 def texts(package):
-    """Returns the licence texts of a package: those of its files."""
+    """Returns the licence texts in the files of a package."""
     directory = Path(package["manifest_path"]).parent
     files = sorted(file for file in directory.rglob("*") if LICENCE_FILE.match(file.name) and file.is_file())
     found = [file.read_text(errors="replace").strip() for file in files if file.suffix not in (".rs", ".py", ".html")]
@@ -55,7 +55,7 @@ def title(package):
 
 
 def notices(packages):
-    """Returns the notices: the packages, then each licence text once with the packages that it is for."""
+    """Returns the notices: the packages, and then each licence text once, with its packages."""
     owners = {}
     for package in packages:
         for text in texts(package):
@@ -67,7 +67,7 @@ def notices(packages):
 
 
 def sbom(name, packages):
-    """Returns the bill of materials in CycloneDX 1.5. It contains no time, so that it is the same every time."""
+    """Returns the bill of materials in CycloneDX 1.5. It contains no time, so that it is reproducible."""
 
     def component(package):
         purl = f"pkg:cargo/{package['name']}@{package['version']}"
@@ -111,7 +111,7 @@ def unnamed(content, notice, bill):
 
 
 def check(package, content):
-    """Checks the notices and the bill of materials of an artefact, and that the check itself would find a gap."""
+    """Checks the notices and the bill of materials of an artefact, and that the check would find a missing package."""
     packages = linked(package)
     if missing := unnamed(content, notices(packages), sbom(package, packages)):
         raise Failure(f"{package} contains {missing}, which its notices or its bill of materials do not name")

@@ -1,6 +1,6 @@
-"""The packages that are handed out, from built files: tarballs, Debian packages, and the checksums of all.
+"""Creates the distributed packages from built files: tarballs, Debian packages, and the checksums of all.
 
-The same files give the same bytes: entries are sorted, belong to root, and have the time of the last commit.
+The packages are reproducible: entries are sorted, belong to root, and have the time of the last commit.
 """
 
 import base64
@@ -24,7 +24,7 @@ COMPLETIONS = {
     "fish": "share/fish/vendor_completions.d/talentdata.fish",
     "zsh": "share/zsh/site-functions/_talentdata",
 }
-#: The licences of our own code, which go with each package.
+#: The licences of our own code, which each package contains.
 LICENCES = ("LICENSE-MIT", "LICENSE-APACHE")
 SHIPPING = """# What to ship with a program that uses libtalentdata
 
@@ -45,13 +45,13 @@ def epoch():
 
 
 def glibc(file):
-    """Returns the oldest version of glibc that a built file runs with, as a pair of numbers."""
+    """Returns the oldest version of glibc with which a built file runs, as a pair of numbers."""
     versions = re.findall(r"\bGLIBC_(\d+)\.(\d+)", output("objdump", "-T", file))
     return max((int(major), int(minor)) for major, minor in versions)
 
 
 def program(made, prefix):
-    """Installs the command line: the program, a manual page for each verb, completions, notices and licences."""
+    """Installs the command line: the program, a manual page for each command, completions, notices and licences."""
     for folder in ("bin", "share/doc/talentdata", *(str(Path(one).parent) for one in COMPLETIONS.values())):
         (prefix / folder).mkdir(parents=True, exist_ok=True)
     talentdata = prefix / "bin/talentdata"
@@ -70,7 +70,7 @@ def document(package, directory):
 
 
 def shipping(prefix, soname):
-    """Writes into an installed C library which of its files go with a program."""
+    """Writes a file into an installed C library that lists the files to ship with a program."""
     text = SHIPPING.format(soname=soname, glibc="{}.{}".format(*glibc(prefix / "lib" / soname)))
     (prefix / "README.md").write_text(text)
     shutil.copytree(ROOT / "bindings/c/examples", prefix / "share/doc/talentdata/examples", dirs_exist_ok=True)
@@ -99,7 +99,7 @@ def tarball(tree, directory, name, level=9):
 
 
 def debs(program_tree, library_tree, soname, work, directory, level):
-    """Packs both trees as three Debian packages: the command line, the shared library, and what compilers need."""
+    """Packs both trees as three Debian packages: the command line, the shared library, and the development files."""
     library = f"libtalentdata{soname.rpartition('.')[2]}"
     oldest = "{}.{}".format(*glibc(library_tree / "lib" / soname))
     runs_with = f"libc6 (>= {oldest}), libgcc-s1, ca-certificates"
@@ -139,7 +139,7 @@ def debs(program_tree, library_tree, soname, work, directory, level):
 
 
 def deb(root, directory, level, section, depends, summary):
-    """Packs a tree as the Debian package that the tree is named after."""
+    """Packs a tree as a Debian package with the name of the tree."""
     documents = root / "usr/share/doc" / root.name
     parts = [documents / name for name in (*LICENCES, "THIRD-PARTY-NOTICES.txt")]
     (documents / "copyright").write_text("\n\n".join(part.read_text() for part in parts))
@@ -154,7 +154,7 @@ def deb(root, directory, level, section, depends, summary):
         "Package": root.name,
         "Version": VERSION,
         "Architecture": output("dpkg", "--print-architecture").strip(),
-        # There is no address yet that answers mail.
+        # There is no mail address yet.
         "Maintainer": "The talentdata maintainers <talentdata@invalid>",
         "Section": section,
         "Priority": "optional",

@@ -1,4 +1,4 @@
-"""Pictures of the documents that show measurements. `cargo xtask docs` draws them, and a test compares them."""
+"""The pictures of measurements in the documents. `cargo xtask docs` draws them, and a test compares them."""
 
 import re
 from html import escape

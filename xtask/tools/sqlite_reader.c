@@ -1,7 +1,7 @@
-/* Runs each line of its input as SQL on the database that is its argument, like any C program that uses SQLite.
+/* Runs each line of its input as SQL on the database in its argument, like any C program that uses SQLite.
  *
  * An answer begins with a line: `=`, or `!` for an error, and the length of the text that follows. Each row of the text
- * ends with a newline, and tabs separate values. The part of a value after U+0000 is left out. */
+ * ends with a newline, and tabs separate values. The part of a value after U+0000 is omitted. */
 
 #include <stdio.h>
 #include <string.h>

@@ -37,7 +37,7 @@ def run():
 
 
 def run_sanitized():
-    """Runs the same programs with an instrumented library, for which every dependency is built again.
+    """Runs the programs with an instrumented library, for which every dependency is built again.
 
     The thread sanitizer does not work here: Rust's standard library is not instrumented, so each of its locks and
     channels looks like a race. Its source, which an instrumented build needs, is not part of the toolchain.

@@ -1,6 +1,6 @@
-"""The parts `packages` and `dist` of the tests: what is handed out, tried as its users do.
+"""The parts `packages` and `dist` of the tests: they try the distributed packages as users do.
 
-`packages` packs what the part `rust` has compiled. `dist` tries what `cargo xtask dist` has built.
+`packages` packs the build of the part `rust`. `dist` tries the result of `cargo xtask dist`.
 """
 
 import os
@@ -58,7 +58,7 @@ def run_packages():
 
 
 def run():
-    """Tries what `cargo xtask dist` has built, and compares it with SHA256SUMS."""
+    """Tries the result of `cargo xtask dist`, and compares it with SHA256SUMS."""
     directory = target() / "dist"
     succeed("sha256sum", "--quiet", "--check", "SHA256SUMS", cwd=directory)
     found = {"cli": list(directory.glob("talentdata-*.gz")), "c": list(directory.glob("libtalentdata-*.gz"))}
@@ -128,9 +128,9 @@ def wheel(made, place):
 
 
 def tried(packed):
-    """Tries the packages in places whose names have spaces, and which they were not built for.
+    """Tries the packages in directories for which they were not built, and whose names contain spaces.
 
-    Returns the tools that are missing here, whose parts were not run.
+    Returns the names of missing tools, whose parts were not run.
     """
     place = target() / "packages/tried here"
     shutil.rmtree(place, ignore_errors=True)
@@ -152,7 +152,7 @@ def moved(archive, place):
 
 
 def pages(program):
-    """Checks that each verb of the help has a manual page, which `man` shows without a complaint."""
+    """Checks that each command in the help has a manual page, which `man` shows without a warning."""
     folder = program.parent.parent / "share/man/man1"
     verbs = re.findall(r"^  ([a-z][a-z-]*) ", output(program, "-h").partition("Options:")[0], re.M)
     for name in ["talentdata", *(f"talentdata-{verb}" for verb in verbs if verb != "help")]:
@@ -168,7 +168,7 @@ def shown_page(page):
     variables = {**os.environ, "MANPAGER": "cat", "MANWIDTH": "200", "MAN_KEEP_FORMATTING": ""}
     done = subprocess.run(["man", "-l", "--warnings", page], env=variables, capture_output=True, text=True)
     if done.returncode or done.stderr:
-        raise Failure(f"man shows {page} with complaints: {done.stderr}")
+        raise Failure(f"man shows {page} with warnings: {done.stderr}")
     return re.sub(".\b", "", done.stdout)
 
 
@@ -214,7 +214,7 @@ def debian(debs, root, sandbox):
         (state / folder).mkdir(parents=True)
     for file in ("status", "available"):
         (state / file).touch()
-    # The tree holds no other package, so nothing that ours depend on.
+    # The tree contains no other package, not even dependencies.
     dpkg = ["dpkg", f"--root={root}", "--force-not-root", "--force-depends", "--force-bad-path", "--log=/dev/null"]
     before = installed(root)
     for _ in ("install", "upgrade"):

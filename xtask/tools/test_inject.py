@@ -18,7 +18,7 @@ import test_c
 from commands import PYTHON_TESTS, ROOT, Failure, build, environment, install, succeed, target, wheel
 from test_services import Sandbox
 
-#: The calls on files that fail, and with what.
+#: The calls on files that fail, and their errors.
 FILES = {
     "openat": "EACCES EMFILE ENFILE ENOSPC EROFS EIO EINTR ENOMEM ELOOP ESTALE EDQUOT EPERM",
     "read,pread64": "EIO ESTALE EINTR",
@@ -34,14 +34,14 @@ FILES = {
     "statx,newfstatat": "EIO EACCES ESTALE ENOMEM",
     "getdents64": "EIO ESTALE",
 }
-#: The calls on sockets, for which a client has patience.
+#: The calls on sockets that fail, which a client repeats.
 SOCKETS = {
     "socket": "EMFILE ENFILE ENOBUFS EACCES",
     "connect": "ECONNREFUSED ENETUNREACH ETIMEDOUT EADDRNOTAVAIL EPERM",
     "sendto,writev,sendmsg": "ECONNRESET EPIPE ENOBUFS",
     "recvfrom": "ECONNRESET ETIMEDOUT",
 }
-#: The calls with which a program gets its means from the system.
+#: The calls with which a program gets resources from the system.
 MEANS = {
     "pipe2,socketpair,eventfd2,epoll_create1": "EMFILE ENFILE ENOMEM",
     "epoll_ctl": "ENOSPC ENOMEM",
@@ -50,33 +50,34 @@ MEANS = {
 #: The calls that fail for a Python and a C program.
 FEW = {name: FILES[name] for name in ("openat", "read,pread64", "write,pwrite64", "rename,renameat,renameat2")}
 FEW["connect"] = SOCKETS["connect"]
-#: The program in Python; inject.c is that in C.
+#: The program in Python. The program in C is inject.c.
 PYTHON = "import sys, talentdata\ntalentdata.Client().contacts.export(sys.argv[1], page_size=100, resume=True)\n"
-#: What no finished file can replace: how it is made so, how it is undone, and the words of the refusal.
+#: Files that an export cannot replace: the command that makes a file so, the command that undoes it, and the words of
+#: the #: refusal.
 IRREPLACEABLE = [
     ("mount --bind {} {}", "umount {}", "is a mount point"),
     ("chattr +i {}", "chattr -i {}", "is immutable or append only"),
     ("chattr +a {}", "chattr -a {}", "is immutable or append only"),
 ]
-#: The limits of `prlimit`, each at ten values, of which the last hinder nobody.
+#: The limits of `prlimit`, each with ten values. The last values have no effect.
 LIMITS = {
     "nofile": (3, 4, 5, 6, 8, 10, 12, 14, 17, 64),
     "nproc": (0, 1, 2, 3, 4, 5, 6, 8, 12, 4096),
     "fsize": (0, 1, 100, 4096, 16384, 40000, 70000, 100000, 200000, 10000000),
     "as": tuple(million << 20 for million in (70, 75, 80, 90, 100, 128, 192, 256, 512, 4096)),
 }
-#: Other words for a reason.
+#: Other messages for an error.
 SYNONYMS = {
-    "ENOSPC": ["disk is full"],
+    "ENOSPC": ["disk is full", "is full or fails"],
     "EMFILE": ["too many open files"],
     "EAGAIN": ["memory allocation of"],
     "ENOMEM": ["memory allocation of", "out of memory"],
 }
-#: What the message about a limit has.
+#: The expected messages for a limit.
 REASONS = {
     "nofile": ["Too many open files", "error while loading shared libraries"],
     "nproc": ["Resource temporarily unavailable"],
-    "fsize": ["File too large", "disk is full"],
+    "fsize": ["File too large", "disk is full", "is full or fails"],
     "as": [
         "memory allocation of",
         "Cannot allocate memory",
@@ -85,11 +86,11 @@ REASONS = {
         "error while loading shared libraries",
     ],
 }
-#: Users that run nothing else.
+#: The first of the user IDs that run nothing else.
 USERS = 60000
-#: No run takes longer, in seconds; the client waits for a service that is down for one.
+#: The maximum time of a run, in seconds. The client waits one second for a service that is down.
 BOUND = 30
-#: More cases of a command than these are a sample of all.
+#: The maximum number of cases of a command. If there are more, a sample is used.
 MOST = int(os.environ.get("TALENTDATA_INJECT", "150"))
 CONTACTS = 300
 
@@ -106,7 +107,7 @@ class Command:
 
 
 def commands():
-    """Those of the program, and the same export by Python and C."""
+    """Yields the commands of the program, and an export in Python and in C."""
     export = "talentdata export contacts --page-size 100 --receipt {}/r.json --out {}/"
     mirror = {"before": ["mirror.db", "mirror.db.lock"]}
     for name in ("jsonl", "csv", "parquet", "arrow"):
@@ -151,7 +152,7 @@ def commands():
 
 
 class Trials:
-    """Runs commands against a sandbox, each in a folder of its own."""
+    """Runs commands against a sandbox, each in its own folder."""
 
     def __init__(self, programs, sandbox, folder):
         self.programs, self.folder = programs, folder
@@ -174,20 +175,20 @@ class Trials:
         for name in ("secret", ".config/talentdata/profiles.toml"):
             (self.template / name).chmod(0o600)
         (folder / "export.py").write_text(PYTHON)
-        # An export that was interrupted.
+        # This export is interrupted.
         words = "strace -qq -o /dev/null -f -P {}/kept.jsonl.part/data -e trace=rename -e inject=rename:error=EBUSY talentdata export contacts --page-size 100 --out {}/kept.jsonl"
         if self.run(self.template, words.split()).code != 32 or not (self.template / "kept.jsonl.part").is_dir():
             raise Failure("no export was interrupted")
         self.number = itertools.count()
 
     def place(self, name):
-        """A new folder."""
+        """Returns a new folder."""
         place = self.folder / str(name)
         (place / "run").mkdir(parents=True, mode=0o700)
         return place
 
     def begin(self, command):
-        """A folder with what is there before the command."""
+        """Returns a folder with the files that exist before the command."""
         place = self.place(next(self.number))
         for name in command.before:
             source = self.template / name
@@ -217,7 +218,7 @@ class Trials:
         return Ended(process.returncode, text.decode(errors="replace"))
 
     def result(self, place, command):
-        """What the command leaves: the bytes of files, and the records of mirrors."""
+        """Returns the result of the command: the bytes of files, and the records of mirrors."""
         found = []
         for name in command.outputs:
             path = place / name
@@ -229,7 +230,7 @@ class Trials:
         return found
 
     def wanted(self, command):
-        """The result without a fault, the paths that the command uses, and how often one thread does each call."""
+        """Returns the result without a fault, the paths that the command uses, and how often one thread makes each call."""
         place = self.begin(command)
         log = place / "log"
         calls = sorted({call for group in command.groups for names in group for call in names.split(",")})
@@ -242,7 +243,7 @@ class Trials:
             thread, call = re.match(r"(\d+) +(\w+)?", line).groups()
             found = re.findall(rf'["<]{place}/([^">]+)[">]', line)
             paths.update(name for name in found if name != "log")
-            # Of those on files, only the ones on ours count; `when` is a number for each thread.
+            # Of the calls on files, only those on our files count. strace counts `when` for each thread.
             if call and (found or not any(call in names.split(",") for names in FILES)):
                 counts[call, thread] += 1
         most = collections.Counter()
@@ -253,7 +254,7 @@ class Trials:
         return result, ended.code, sorted(paths), most
 
     def judge(self, command, good, reasons, before, **options):
-        """What is wrong with a run under a fault, as a sentence; None if nothing is."""
+        """Returns a sentence about the failure of a run under a fault, or None if the run is right."""
         place = self.begin(command)
         if "user" in options:
             for path in [place, *place.rglob("*")]:
@@ -261,7 +262,7 @@ class Trials:
         ended = self.run(place, command.words, before=before, **options)
         why = self.fault(command, place, good, reasons, ended)
         if not why and ended.code not in (0, 31):
-            # Not in the budget of the run before, which waits for a service that is down.
+            # The next run has its own budget, because the budget of the previous run waits for a service that is down.
             shutil.rmtree(place / "run")
             again = self.run(place, command.again, **options)
             if again.code not in (0, 31) or self.result(place, command) != good[0]:
@@ -272,7 +273,7 @@ class Trials:
     def fault(self, command, place, good, reasons, ended):
         if ended.code is None:
             return "hangs"
-        # The thread of the signals reads from a pair of sockets of its own, which does not fail like a connection.
+        # The signal thread reads from its own socket pair, which does not fail like a connection.
         if (
             ended.text.count("panicked") > ended.text.count("thread 'talentdata-signals'")
             or "please report" in ended.text
@@ -280,15 +281,15 @@ class Trials:
             return "panics"
         is_named = any(reason.lower() in ended.text.lower() for reason in reasons)
         if ended.code < 0 or ended.code > 128 and ended.code != 141:
-            # The runtime ends so when it gets no memory, and says so.
+            # Without memory, the runtime ends like this, with a message.
             return None if is_named and ended.code in (-signal.SIGABRT, 128 + signal.SIGABRT) else "crashes"
         if ended.code == good[1]:
-            return None if self.result(place, command) == good[0] else "ends well with something missing"
+            return None if self.result(place, command) == good[0] else "succeeds with an incomplete result"
         return None if is_named else "does not name the reason"
 
 
 def cases(command, good):
-    """The faults of a command: what is put before it, and the words of which its message has one."""
+    """Yields the faults of a command: the words before it, and the messages of which one is expected."""
     _, _, paths, counts = good
     ours = [word for name in paths for word in ("-P", f"{{}}/{name}")]
     for group in command.groups:
@@ -296,15 +297,16 @@ def cases(command, good):
             most = max((counts[call] for call in names.split(",")), default=0)
             whens = sorted({1, 2, 3, most // 3, most // 2, most - 1, most} & set(range(1, most + 1)))
             if names == "clone3":
-                # Some libraries panic if they get no thread, so as many as they need are tried before.
+                # Some libraries panic if they get no thread, so the program checks before that enough threads are
+                # available.
                 whens = ["1+"]
             elif names == "openat":
-                # SQLite opens a file again, only to read it.
+                # SQLite opens a file again as read-only.
                 whens = [f"{when}+" for when in whens]
             elif most:
                 whens.append("1+")
             for error, when in itertools.product(errors.split(), whens):
-                # A call that is interrupted is repeated.
+                # An interrupted call is repeated.
                 when = str(when).rstrip("+" if error == "EINTR" else "")
                 for call in (call for call in names.split(",") if counts[call]):
                     strace = [
@@ -325,7 +327,7 @@ def cases(command, good):
 
 
 def sample(all_cases):
-    """At most so many, from everywhere in the list."""
+    """Returns at most `MOST` cases, evenly distributed over the list."""
     all_cases = list(all_cases)
     step = max(1, -(-len(all_cases) // MOST))
     return (
@@ -348,11 +350,11 @@ def run():
             faults = irreplaceable(Trials(programs, sandbox, Path(folder) / "strange"), sandbox)
             faults += inject(Trials(programs, sandbox, Path(folder) / "trials"))
         if faults:
-            raise Failure(f"{faults} faults are not met as they should be")
+            raise Failure(f"{faults} faults are not handled correctly")
 
 
 def made(folder):
-    """The command line, Python with the package, and the program in C."""
+    """Builds the command line, Python with the package, and the program in C, and returns their paths."""
     files = build(*test_c.BUILD)
     prefix, program = folder / "prefix", folder / "program"
     dist.install(files, prefix)
@@ -365,9 +367,9 @@ def made(folder):
 
 
 def irreplaceable(trials, sandbox):
-    """How many outputs are not refused though no finished file can replace them, or only after requests."""
+    """Returns the number of outputs that cannot be replaced, but are not refused or are refused after requests."""
     if os.geteuid() != 0:
-        print("NOT RUN: outputs that cannot be replaced, which only root can make", flush=True)
+        print("NOT RUN: outputs that cannot be replaced, which only root can create", flush=True)
         return 0
     faults = 0
 
@@ -381,7 +383,7 @@ def irreplaceable(trials, sandbox):
             and not (place / "out.csv.part").exists()
         ):
             return 0
-        print(f"  not refused as it should be ({words}): {ended.code}: {ended.text}", flush=True)
+        print(f"  not refused correctly ({words}): {ended.code}: {ended.text}", flush=True)
         return 1
 
     for number, (make, undo, words) in enumerate(IRREPLACEABLE):
@@ -406,21 +408,21 @@ def irreplaceable(trials, sandbox):
 
 
 def inject(trials):
-    """How many faults are not met as they should be."""
+    """Returns the number of faults that are not handled correctly."""
     faults = 0
     with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
         for command in commands():
             good = trials.wanted(command)
             jobs = [(before, reasons, {}) for before, reasons in sample(cases(command, good))]
             for limit, values in LIMITS.items() if FEW not in command.groups else ():
-                # Root has as many threads as it likes.
+                # Limits on threads do not apply to root.
                 users = [{"user": USERS + number} if limit == "nproc" else {} for number in range(len(values))]
                 jobs += [
                     (["prlimit", f"--{limit}={value}"], REASONS[limit], user) for value, user in zip(values, users)
                 ]
             found = pool.map(lambda job: trials.judge(command, good, job[1], job[0], **job[2]), jobs)
             bad = [(before, why) for (before, _, _), why in zip(jobs, found) if why]
-            print(f"{command.name}: {len(jobs)} faults, {len(bad)} not met as they should be", flush=True)
+            print(f"{command.name}: {len(jobs)} faults, {len(bad)} not handled correctly", flush=True)
             for before, why in bad:
                 shown = [word for word in before if word.startswith(("inject", "--"))]
                 print(f"  {' '.join(shown)}: {why}", flush=True)

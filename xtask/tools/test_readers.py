@@ -1,4 +1,4 @@
-"""The part `readers` of the tests: packages of the last three years read files that the command line has written."""
+"""The part `readers` of the tests: packages of the last three years read files that the command line wrote."""
 
 import json
 import subprocess

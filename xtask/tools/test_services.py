@@ -62,4 +62,4 @@ class Valkey(Process):
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     return
             time.sleep(0.05)
-        raise Failure(f"{program} takes no connections")
+        raise Failure(f"{program} accepts no connections")

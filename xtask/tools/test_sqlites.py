@@ -37,7 +37,7 @@ def sources(packages):
 
 
 def reader(release):
-    """Returns a program that reads with the SQLite of a release, or with ours. That of a release is compiled once."""
+    """Returns a program that reads with the SQLite of a release, or with ours. The program of a release is compiled once."""
     directory = target() / "sqlites" / (release or "ours")
     program = directory / "reader"
     if not (release and program.exists()):
@@ -81,7 +81,7 @@ class Reader:
 
 
 class Syncs:
-    """A process that makes a mirror, and advances its syncs by one step on request."""
+    """A process that creates a mirror, and advances its syncs by one step on request."""
 
     def __init__(self, path):
         build = [CARGO, "test", "--locked", "--package", "talentdata-mirror", "--lib", "--no-run"]
@@ -161,4 +161,4 @@ def run():
         if syncs.process.wait():
             raise Failure("the process that syncs has failed")
     if user is None:
-        print("NOT RUN: reading as another user, for which this has to be run by root", flush=True)
+        print("NOT RUN: reading as another user, which needs root", flush=True)

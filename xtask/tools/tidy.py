@@ -25,7 +25,7 @@ EDGES = {
 }
 #: The libraries with unsafe code: at the boundary to C, and in the entry point of the ADBC driver.
 WITH_UNSAFE_CODE = ("crates/ffi-c/src/lib.rs", "crates/ffi-sandbox/src/lib.rs", "crates/adbc/src/lib.rs")
-#: A warning or an error in the log without a field by which it can be found.
+#: A warning or an error in the log without a field for finding it.
 BARE = re.compile(r'tracing::(?:warn|error)!\(\s*"')
 #: Words that no source may contain. They are composed here, so that this file does not contain them.
 FORBIDDEN = re.compile("|".join(["keep" + " in sync", "TO" + "DO", "FIX" + "ME"]))
@@ -36,7 +36,7 @@ def wrong():
     for path in output("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT).splitlines():
         text = (ROOT / path).read_text(errors="replace") if (ROOT / path).is_file() else ""
         if path.endswith(".rs") and text and not text.startswith("//! "):
-            yield f"{path}: the first line does not say what the file is for (`//! ...`)"
+            yield f"{path}: the first line does not say the purpose of the file (`//! ...`)"
         if path.endswith(".rs") and BARE.search(text):
             yield f"{path}: logs a warning or an error without a field, such as list, path or reason"
         is_library = path.endswith("/src/lib.rs") and path not in WITH_UNSAFE_CODE

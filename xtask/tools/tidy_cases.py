@@ -24,7 +24,7 @@ CYCLES = [
         [["a.rs", "b.rs"]],
     ),
     (
-        "through what a parent exports",
+        "through an export of a parent",
         {
             "lib.rs": "mod a; mod b; mod c; pub use self::a::{X as Y};",
             "a.rs": "pub struct X; fn f() { b::g() } use super::{b};",
@@ -64,7 +64,7 @@ CYCLES = [
         [["a.rs", "c.rs", "b.rs"]],
     ),
     (
-        "through everything that a file exports",
+        "through a glob export of a file",
         {
             "lib.rs": "mod a; mod b; mod c; pub use a::*;",
             "a.rs": "pub use crate::b::*; pub fn f() {}",
@@ -150,9 +150,9 @@ def wrong():
         plant(root / "fifth/src", {"lib.rs": "enum Own {} const LIMIT: u8 = 2;"})
         crates = {one: rust_source.crate(root / one) for one in ("first", "second")}
         several = [name for name, items in names.bearers(crates).items() if len(items) > 1]
-        yield from expect("one name of two things", several, ["A", "E", "F", "LIMIT", "Own"])
+        yield from expect("one name of two items", several, ["A", "E", "F", "LIMIT", "Own"])
         only_private = {one: rust_source.crate(root / one) for one in ("fourth", "fifth")}
-        yield from expect("one name of two private things", names.bearers(only_private), [])
+        yield from expect("one name of two private items", names.bearers(only_private), [])
         for order, count in [("a -> b", 0), ("b -> a", 1), ("b", 1)]:
             found = list(imports.against_order("first", crates["first"], order, root))
             yield from expect(f"the order {order}", [len(found)], [count])

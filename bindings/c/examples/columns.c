@@ -35,7 +35,7 @@ int main(void) {
       batch.release(&batch);
     }
     stream.release(&stream);
-    /* The error that has ended the stream early, if any. */
+    /* The error that ended the stream early, if there is one. */
     error = talentdata_scan_error(scan);
   }
   talentdata_scan_free(scan);

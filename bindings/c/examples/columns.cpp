@@ -31,7 +31,7 @@ int main() {
       bytes += offsets[texts->length] - offsets[0];
     }
     stream.release(&stream);
-    // The error that has ended the stream early, if any.
+    // The error that ended the stream early, if there is one.
     if (const auto failure = scan.failure()) throw *failure;
     std::cout << contacts << " contacts, " << bytes << " bytes of e-mail addresses\n";
     return email ? 0 : 1;

@@ -1,4 +1,4 @@
-/* libtalentdata for C11 and later: every header. The conventions are in talentdata/base.h. */
+/* libtalentdata for C11 and later. Includes every header; talentdata/base.h describes the conventions. */
 #ifndef TALENTDATA_H
 #define TALENTDATA_H
 

@@ -1,11 +1,12 @@
-// libtalentdata for C++17: handles that free themselves, ranges, values that cannot dangle, exceptions by kind.
+// libtalentdata for C++17: handles that free themselves, ranges, values that cannot dangle, and an exception for each
+// kind.
 //
 //   talentdata::client client{talentdata::config()};   // settings from the environment
 //   for (const auto &contact : client.list(talentdata::contacts)) std::cout << contact.first_name() << '\n';
 //
 // A call such as `try_version()` returns a talentdata::result and also works with -fno-exceptions; `version()` throws a
-// talentdata::error instead. A class is made from its handle of C, which it then owns; `get` lends the handle, and `release`
-// gives it up. The conventions are those of talentdata/base.h.
+// talentdata::error instead. A class is created from its C handle, which it then owns. `get` returns the handle, and
+// `release` gives up ownership. talentdata/base.h describes the conventions.
 #pragma once
 
 #include <talentdata/arrow.h>
@@ -28,9 +29,9 @@ using log_function = std::function<void(talentdata_log_level, std::string_view m
 /// Returns the client secret, on any thread.
 using secret_function = std::function<std::string()>;
 
-/// Settings of clients, by their names, such as base_url or max_attempts; the manual lists all of them. A time is in seconds,
-/// or a duration. What is not set comes from the environment, then from the profile file. An invalid value is reported when a
-/// client is made. Setters can be chained.
+/// Settings of clients, by their names, such as base_url or max_attempts. The manual lists all of them. A time is in
+/// seconds, or a duration. Settings that are not set come from the environment, and then from the profile file. An
+/// invalid value is reported when a client is created. Setters can be chained.
 class config : public detail::named_values<config, talentdata_config, talentdata_config_free, talentdata_config_set> {
  public:
   config() : named_values(talentdata_config_new()) {}
@@ -42,7 +43,8 @@ class config : public detail::named_values<config, talentdata_config, talentdata
   }
   ~config() = default;
 
-  /// Where clients log what they do. The function lives until nothing can call it any more. It may omit the fields.
+  /// Sets the function that receives the log of clients. It exists until nothing can call it any more. It may omit the
+  /// fields.
   template <class Function>
   using without_fields = std::enable_if_t<std::is_invocable_v<Function &, talentdata_log_level, std::string_view>>;
   config log(talentdata_log_level level, log_function function) && { return std::move(log(level, std::move(function))); }
@@ -62,8 +64,9 @@ class config : public detail::named_values<config, talentdata_config, talentdata
     if (!cause) (void)held.release();
     return keep(cause);
   }
-  /// A function that returns the client secret, in place of the setting client_secret: when a client is made, and again when
-  /// the service refuses the secret. An exception that it throws means that there is no secret. It must not use the library.
+  /// Sets a function that returns the client secret, instead of the setting client_secret. It is called when a client
+  /// is created, and again when the service refuses the secret. If it throws an exception, there is no secret. It must
+  /// not use the library.
   config secret(secret_function function) && { return std::move(secret(std::move(function))); }
   config &secret(secret_function function) & {
     auto held = std::make_unique<secret_function>(std::move(function));
@@ -72,12 +75,12 @@ class config : public detail::named_values<config, talentdata_config, talentdata
     if (!cause) (void)held.release();
     return keep(cause);
   }
-  /// Who shares the request budget that these settings name, and how it is spent.
+  /// Returns the clients that share the request budget of these settings, and their request rates.
   result<record> try_budget() const {
     if (refused()) return *refused();
     return detail::made<record>(talentdata_config_budget, get());
   }
-  /// What a client with these settings can reach, step by step, and the way out where a step fails.
+  /// Checks step by step what a client with these settings can reach, and suggests a solution for each failed step.
   result<record> try_doctor() const {
     if (refused()) return *refused();
     return detail::made<record>(talentdata_config_doctor, get());
@@ -88,7 +91,7 @@ class config : public detail::named_values<config, talentdata_config, talentdata
 #endif
 
  private:
-  /// No exception may leave it, since it would cross Rust code.
+  /// Calls the log function. No exception may leave it, because the exception would cross Rust code.
   static void called(talentdata_log_level level, talentdata_text message, talentdata_text fields, void *held) noexcept {
 #if defined(__cpp_exceptions)
     try {
@@ -135,8 +138,8 @@ class page : public record {
 #endif
 };
 
-/// A client of the service; any number of threads may use it at once. Before destroying a client that other
-/// threads use, close it and join the threads. Its calls of single operations are in service.hpp.
+/// A client of the service. Any number of threads may use it at once. Before you destroy a client that other threads
+/// use, close it and join the threads. service.hpp has its calls of single operations.
 class client : public detail::handle<talentdata_client, talentdata_client_free>, public detail::calls<client> {
  public:
   using handle::handle;
@@ -145,18 +148,19 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
     if (settings.refused()) return *settings.refused();
     return detail::made<client>(talentdata_client_new, settings.get());
   }
-  /// Makes calls in progress in other threads, and all later ones, fail with CLOSED; from any thread. Scans
-  /// and jobs go on.
+  /// Closes the client. Running calls of other threads, and all later calls, fail with CLOSED. Scans and jobs continue.
+  /// Any thread may call this.
   void close() noexcept { talentdata_client_close(get()); }
 
-  /// One page of a list: at most `limit` records (1 to 100) after `offset`. Without a limit the service decides.
+  /// Fetches one page of a list: at most `limit` records (1 to 100) after `offset`. Without a limit, the service
+  /// decides.
   template <class Record>
   result<talentdata::page<Record>> try_page(list_of<Record> list, std::optional<std::uint64_t> limit, std::uint64_t offset,
                                             const options &given = {}) const {
     return with<talentdata::page<Record>>(given, talentdata_client_page, detail::text(list.name),
                                           limit.value_or(TALENTDATA_LIMIT_OF_SERVICE), offset);
   }
-  /// Every record of a list.
+  /// Creates a scan of every record of a list.
   template <class Record>
   result<scan<Record>> try_list(list_of<Record> list, const options &given = {}) const {
     return with<scan<Record>>(given, talentdata_client_list, detail::text(list.name));
@@ -167,23 +171,23 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
     if (given.refused()) return *given.refused();
     return detail::done(talentdata_client_arrow_stream(get(), detail::text(list.name), given.get(), stream));
   }
-  /// The columns that an Arrow stream of a list would have, decided from its first 1,000 records; its json() is for the
+  /// Returns the columns of an Arrow stream of a list, inferred from its first 1,000 records. Use its json() as the
   /// option schema.
   result<record> try_schema(list_name list, const options &given = {}) const {
     return with<record>(given, talentdata_client_schema, detail::text(list.name));
   }
-  /// An estimate of a scan or an export of a list, from one page of it: `records`, `pages`, `seconds` and `members`.
+  /// Estimates a scan or an export of a list from one page: `records`, `pages`, `seconds` and `members`.
   result<record> try_plan(list_name list, const options &given = {}) const {
     return with<record>(given, talentdata_client_plan, detail::text(list.name));
   }
-  /// An export of a list to a file, by default in the format of its extension: .jsonl, .csv, .parquet or .arrow. Nothing is
-  /// sent or written before it is run.
+  /// Creates an export of a list to a file, by default in the format of its extension: .jsonl, .csv, .parquet or
+  /// .arrow. Nothing is sent or written before it runs.
   result<job> try_export_job(list_name list, path_text path, const options &given = {},
                              talentdata::format format = talentdata::format::of_path) const {
     return with<job>(given, talentdata_client_export, detail::text(list.name), path.text(),
                      static_cast<talentdata_format>(format));
   }
-  /// A sync of a list into a mirror, the file at `path`. Nothing is sent or written before it is run.
+  /// Creates a sync of a list into a mirror, the file at `path`. Nothing is sent or written before it runs.
   result<job> try_sync_job(list_name list, path_text path, const options &given = {}) const {
     return with<job>(given, talentdata_client_sync, detail::text(list.name), path.text());
   }
@@ -255,7 +259,7 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
 #endif
 
  private:
-  /// Calls a C function of the client with options, and gives what it makes.
+  /// Calls a C function of the client with options, and returns its result.
   template <class T, class Function, class... Arguments>
   result<T> with(const options &given, Function function, Arguments... arguments) const {
     if (given.refused()) return *given.refused();
@@ -263,7 +267,7 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
   }
 };
 
-/// The version of the library that is running.
+/// Returns the version of the running library.
 inline std::string library_version() { return detail::copied(talentdata_library_version()).value_or(""); }
 
 }  // namespace TALENTDATA_EXCEPTIONS

@@ -7,7 +7,7 @@
 #include "talentdata/record.h"
 
 /**
- * The service on a port of 127.0.0.1, with made-up data. Freed with talentdata_sandbox_free.
+ * The sample service on a port of 127.0.0.1, with sample data. Freed with talentdata_sandbox_free.
  */
 typedef struct talentdata_sandbox talentdata_sandbox;
 
@@ -23,8 +23,8 @@ extern "C" {
  * @param sandbox_out the sandbox
  * Ownership: the caller frees `*sandbox_out` with talentdata_sandbox_free.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8 or no JSON object, an unknown option or list, or a wrong
- * value; BUSY if the port is taken.
+ * Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8 or not a JSON object, an unknown option or list, or a
+ * wrong value; BUSY if the port is taken.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_sandbox_start(talentdata_text options,
@@ -61,7 +61,7 @@ talentdata_text talentdata_sandbox_setting(const talentdata_sandbox *sandbox,
  * the manual lists every member
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL, a wrong rule, a path that the service does not have, or a sandbox without the option;
- * the rules before then stay in force. CLOSED in a forked child.
+ * the previous rules then stay in force. CLOSED in a forked child.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_sandbox_set_faults(const talentdata_sandbox *sandbox,
@@ -72,7 +72,8 @@ talentdata_error *talentdata_sandbox_set_faults(const talentdata_sandbox *sandbo
  *
  * @param sandbox the sandbox
  * @param list the name of the list, such as contacts
- * @param change the change as JSON: {"insert": 5}, or with update, delete or delete_first in place of insert; or "shuffle"
+ * @param change the change as JSON: {"insert": 5}, or with update, delete or delete_first instead of insert; or
+ * "shuffle"
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL, an unknown list, a wrong change, or more records than the list has. CLOSED in a forked
  * child.
@@ -83,11 +84,12 @@ talentdata_error *talentdata_sandbox_change(const talentdata_sandbox *sandbox,
                                             talentdata_text change);
 
 /**
- * Returns the changes of a list since the start of the sandbox, to compare with what a program has noticed.
+ * Returns the real changes of a list since the start of the sandbox, for comparison with the changes that a program
+ * noticed.
  *
  * @param sandbox the sandbox
  * @param list the name of the list, such as contacts
- * @param skip the number of changes to leave out at the beginning
+ * @param skip the number of changes to skip at the beginning
  * @param changes_out an array of objects with `at`, `op` (insert, update or delete), `key` and `record`
  * Ownership: the caller frees `*changes_out` with talentdata_record_free.
  * Threads: any.

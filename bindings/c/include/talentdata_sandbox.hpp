@@ -1,4 +1,4 @@
-// The service in the process of a test, for C++17. Link talentdata::sandbox as well, which no product needs.
+// The sample service in the process of a test, for C++17. Also link talentdata::sandbox, which no product needs.
 //
 //   const talentdata::sandbox service(R"({"faults": true, "records": {"contacts": 250}})");
 //   const talentdata::client client(service.config());
@@ -10,8 +10,8 @@
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
-/// The service on a free port of 127.0.0.1, with made-up data. Any number of threads may use it; it ends when it is
-/// destroyed. Options, rules and changes are JSON, which the manual describes.
+/// The sample service on a free port of 127.0.0.1. Any number of threads may use it. It stops when it is destroyed.
+/// Options, rules and changes are JSON, which the manual describes.
 class sandbox : public detail::handle<talentdata_sandbox, talentdata_sandbox_free> {
  public:
   using handle::handle;
@@ -19,13 +19,13 @@ class sandbox : public detail::handle<talentdata_sandbox, talentdata_sandbox_fre
   static result<sandbox> try_start(std::string_view options = "{}") {
     return detail::made<sandbox>(talentdata_sandbox_start, detail::text(options));
   }
-  /// Settings for clients of this service, which depend neither on the environment nor on a profile.
+  /// Returns settings for clients of this service, which do not depend on the environment or on a profile.
   talentdata::config config() const {
     talentdata::config out;
     if (talentdata_error *cause = talentdata_sandbox_configure(get(), out.get())) detail::raise(error(cause));
     return out;
   }
-  /// A setting of config(), such as base_url.
+  /// Returns a setting of config(), such as base_url.
   std::optional<std::string> setting(std::string_view name) const {
     return detail::copied(talentdata_sandbox_setting(get(), detail::text(name)));
   }
@@ -37,11 +37,11 @@ class sandbox : public detail::handle<talentdata_sandbox, talentdata_sandbox_fre
   result<nothing> try_change(list_name list, std::string_view change) const {
     return detail::done(talentdata_sandbox_change(get(), detail::text(list.name), detail::text(change)));
   }
-  /// The changes of a list since the start, without the first ones.
+  /// Returns the changes of a list since the start, without the first `skip` ones.
   result<record> try_changes(list_name list, std::uint64_t skip = 0) const {
     return detail::made<record>(talentdata_sandbox_changes, get(), detail::text(list.name), skip);
   }
-  /// The numbers of requests since the start: `requests`, `token_posts`, `limited` and `requests_by_path`.
+  /// Returns the numbers of requests since the start: `requests`, `token_posts`, `limited` and `requests_by_path`.
   result<record> try_stats() const { return detail::made<record>(talentdata_sandbox_stats, get()); }
 
 #if defined(__cpp_exceptions)

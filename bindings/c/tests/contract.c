@@ -52,7 +52,7 @@ static void wrong_arguments(talentdata_client *client) {
   fixture_fails(talentdata_client_call(client, T("checkVersion"), NULL, TALENTDATA_ABSENT, slot), INVALID, "body: is required",
                 "no body");
   fixture_fails(talentdata_client_call(client, T("checkVersion"), NULL, T("{\"clientVersion\":NaN}"), slot), INVALID,
-                "body: is not JSON", "a body that is no JSON");
+                "body: is not JSON", "a body that is not JSON");
   OK(talentdata_options_add(options, T("city"), T("Bern")));
   fixture_fails(talentdata_client_page(client, T("pools"), 1, 0, NULL, NULL), INVALID, "page_out", "no slot");
   fixture_fails(talentdata_client_page(client, T("contacts"), 101, 0, NULL, slot), INVALID, "limit must be ",
@@ -69,7 +69,7 @@ static void wrong_arguments(talentdata_client *client) {
   fixture_fails(talentdata_config_set(config, T("profile"), (talentdata_text){"x", (size_t)1 << 30}), INVALID,
                 "profile: must not be longer", "a text of 1 GiB");
   fixture_fails(talentdata_config_set_log(config, (talentdata_log_level)6, fixture_log, NULL, NULL), INVALID,
-                "level: ", "a level that there is not");
+                "level: ", "an unknown level");
   OK(talentdata_config_set(config, T("client_id"), (talentdata_text){"a\0b", 3}));
   fixture_fails(talentdata_client_new(config, slot), TALENTDATA_ERROR_KIND_CONFIG, "client_id must not contain control",
                 "a NUL within a text");
@@ -129,7 +129,7 @@ static void lists(talentdata_client *client) {
   fixture_poison();
   fixture_fails(talentdata_contact_email(again, fixture_slot(0)), TALENTDATA_ERROR_KIND_SCHEMA,
                 "/records/0: the field email is missing", "a field of another list");
-  fixture_fails(talentdata_record_item(found, size, fixture_slot(0)), INVALID, "index: ", "an index that there is not");
+  fixture_fails(talentdata_record_item(found, size, fixture_slot(0)), INVALID, "index: ", "an index out of range");
   talentdata_record_free(page);
 }
 
@@ -183,7 +183,7 @@ static const talentdata_record *at(const talentdata_record *record, const char *
   return value;
 }
 
-/* One record with values of every kind. Of two members named level, the second one counts. */
+/* One record with values of every kind. Of the two members named level, the second one wins. */
 static void values(talentdata_client *client) {
   const talentdata_error_kind schema = TALENTDATA_ERROR_KIND_SCHEMA;
   talentdata_scan *scan;
@@ -260,14 +260,14 @@ static void streams(talentdata_client *client) {
   OK(talentdata_client_list(client, TALENTDATA_LIST_POOLS, options, &scan));
   fixture_fails(talentdata_scan_arrow_stream(scan, fixture_slot(0)), INVALID, "made for vacancies", "a schema of another list");
   talentdata_scan_free(scan);
-  /* The same in one call. */
+  /* One call returns a stream as well. */
   OK(talentdata_client_arrow_stream(client, TALENTDATA_LIST_VACANCIES, options, &stream));
   CHECK(rows(&stream) == 300);
   fixture_fails(talentdata_client_arrow_stream(client, TALENTDATA_LIST_POOLS, options, fixture_slot(0)), INVALID,
                 "made for vacancies", "one call for a stream with a schema of another list");
   talentdata_options_free(options);
 
-  /* Batches of the size that was asked for. */
+  /* Batches have the requested size. */
   options = options_with("batch_rows", "70", "limit", "150", NULL);
   OK(talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, options, &scan));
   OK(talentdata_scan_arrow_stream(scan, &stream));
@@ -281,7 +281,7 @@ static void streams(talentdata_client *client) {
   OK(talentdata_client_list(client, TALENTDATA_LIST_CONTACTS, NULL, &scan));
   OK(talentdata_scan_next(scan, &record));
   talentdata_record_free(record);
-  fixture_fails(talentdata_scan_arrow_stream(scan, fixture_slot(0)), INVALID, "begun to take the records",
+  fixture_fails(talentdata_scan_arrow_stream(scan, fixture_slot(0)), INVALID, "another reader takes the records",
                 "a stream of a scan begun");
   talentdata_scan_free(scan);
 
@@ -313,7 +313,7 @@ static void hear(talentdata_log_level level, talentdata_text message, talentdata
 }
 
 /* The service sends two records and a total of one. */
-static void what_is_not_proven(void) {
+static void unproven_lists(void) {
   static const struct {
     const char *unproven;
     int fails, warns;
@@ -436,15 +436,15 @@ static int64_t secret_of(char *secret_out, size_t capacity, void *user_data) {
   return (int64_t)length;
 }
 
-static void asked_no_more(void *user_data) { ++((struct asked *)user_data)->released; }
+static void release_secret(void *user_data) { ++((struct asked *)user_data)->released; }
 
-/* The callback is asked when the client is made, and released with the last client. */
+/* The callback is called when the client is created, and released with the last client. */
 static void a_secret_from_a_callback(void) {
   struct asked asked = {0, 0};
   talentdata_client *client;
   talentdata_record *answer;
   talentdata_config *config = talentdata_config_new();
-  OK(talentdata_config_set_secret_callback(config, secret_of, &asked, asked_no_more));
+  OK(talentdata_config_set_secret_callback(config, secret_of, &asked, release_secret));
   OK(talentdata_client_new(config, &client));
   talentdata_config_free(config);
   CHECK(asked.times == 1 && asked.released == 0);
@@ -455,7 +455,7 @@ static void a_secret_from_a_callback(void) {
   config = talentdata_config_new();
   OK(talentdata_config_set_secret_callback(config, fixture_secret, NULL, NULL));
   fixture_fails(talentdata_client_new(config, fixture_slot(0)), TALENTDATA_ERROR_KIND_CONFIG,
-                "client_secret: its function failed: it has returned -1", "a callback without a secret");
+                "client_secret: its function failed: it returned -1", "a callback without a secret");
   talentdata_config_free(config);
 }
 
@@ -473,7 +473,7 @@ int main(void) {
   models(client);
   values(client);
   streams(client);
-  what_is_not_proven();
+  unproven_lists();
   errors();
   a_secret_from_a_callback();
   the_host_is_left_alone(client);

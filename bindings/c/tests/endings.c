@@ -17,7 +17,7 @@ static const char *how, *where;
 static int is_busy, armed, rounds, listener;
 static pid_t first;
 static pthread_t main_thread, busy;
-/* Of the whole program: what ends with it. */
+/* A client and a scan that exist until the end of the program. */
 static talentdata_client *client;
 static talentdata_scan *scan;
 
@@ -28,10 +28,10 @@ static void wrong(const char *what) {
   _exit(70);
 }
 
-/* Whether a call succeeded; if not, it came too late. */
+/* Returns whether a call succeeded. Otherwise it must have come too late. */
 static int good(talentdata_error *error) {
   const talentdata_error_kind kind = error ? talentdata_error_code(error) : TALENTDATA_ERROR_KIND_CLOSED;
-  /* Calls are refused in a callback, and in a handler that interrupts another call. */
+  /* Calls in a callback, and in a handler that interrupts another call, are refused. */
   const int is_within = is(where, "callback") || is(where, "signal");
   if (kind != TALENTDATA_ERROR_KIND_CLOSED && !(is_within && kind == INVALID)) {
     const talentdata_text message = talentdata_error_message(error);
@@ -49,8 +49,8 @@ static int ask(const talentdata_client *of) {
   return answered;
 }
 
-/* Makes calls with a client of its own until the process has ended. */
-static void *ask_on(void *unused) {
+/* Makes calls with its own client until the process ends. */
+static void *keep_asking(void *unused) {
   talentdata_client *own;
   OK(talentdata_client_from_environment(&own));
   while (ask(own)) {
@@ -66,7 +66,7 @@ static void wait_for_a_round(void) {
   while (__atomic_load_n(&rounds, __ATOMIC_SEQ_CST) < before + 2) sched_yield();
 }
 
-/* Every other function that needs a thread's data, or threads. */
+/* Uses every other function that needs thread-local data or threads. */
 static void use_all(void) {
   talentdata_record *record = NULL;
   talentdata_arrival arrival;
@@ -91,7 +91,7 @@ static void use_all(void) {
   talentdata_job_free(job);
 }
 
-/* What handlers of C and destructors of C++ do at the end. */
+/* The work of exit handlers in C and destructors in C++. */
 static void late(void) {
   if (!client) return;
   if (is_busy && getpid() == first) wait_for_a_round();
@@ -144,7 +144,7 @@ static void *end_here(void *unused) {
   return unused;
 }
 
-/* Interrupts main once its call is under way. */
+/* Interrupts main while its call is running. */
 static void *interrupt_main(void *unused) {
   accept(listener, NULL, NULL);
   pthread_kill(main_thread, SIGUSR1);
@@ -177,7 +177,7 @@ static void in_a_child(void) {
   waitpid(child, &status, 0);
   const int aborts = is(how, "abort");
   if (aborts ? !WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT : !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    wrong("the child ended otherwise");
+    wrong("the child ended in another way");
   }
   if (!ask(client)) wrong("the parent is refused");
 }
@@ -200,7 +200,7 @@ int main(int argc, char **argv) {
   if (is_busy) {
     OK(talentdata_scan_next(scan, &record));
     talentdata_record_free(record);
-    pthread_create(&busy, NULL, ask_on, NULL);
+    pthread_create(&busy, NULL, keep_asking, NULL);
     wait_for_a_round();
   }
   if (is(how, "pthread_exit")) pthread_create(&other, NULL, outlive_main, NULL);

@@ -1,4 +1,4 @@
-// Clients and lists with the lifetime of the program or of a thread: each is freed without an error, and a call that
+// Clients and lists with the lifetime of the program or of a thread. Each is freed without an error, and a call that
 // comes too late is CLOSED. The test passes only if the output is "done".
 #include <cstdio>
 #include <cstdlib>

@@ -26,7 +26,7 @@ struct fixture {
   talentdata_record *record;
   talentdata_mirror *mirror;
   talentdata_error *error;
-  /* Made by the test of the sandbox alone. */
+  /* Only the test of the sandbox creates this. */
   struct talentdata_sandbox *sandbox;
 };
 struct fixture *fixture_make(void);
@@ -63,10 +63,10 @@ int says(talentdata_record *record, const char *words);
 int64_t rows(struct ArrowArrayStream *stream);
 unsigned long contacts(void);
 void ask_version(const talentdata_client *client);
-/* Makes options from names and values, up to a NULL. */
+/* Creates options from names and values, up to a NULL. */
 talentdata_options *options_with(const char *first, ...);
 
-/* Makes a service that never responds, and a client of it. Returns the listening socket: once it has accepted a
+/* Creates a service that never responds, and a client of it. Returns the listening socket: once it has accepted a
    connection, a call is in progress. */
 int silent_service(talentdata_client **client);
 

@@ -1,4 +1,4 @@
-// A client that was given everything. Prints what it reads; with an argument, it also takes what the environment says.
+// Reads with explicit settings for everything, and prints the result. With an argument, also uses the environment.
 #include <iostream>
 #include <talentdata.hpp>
 #include <talentdata_sandbox.hpp>

@@ -39,7 +39,7 @@ static int64_t run(talentdata_job *job) {
   return records;
 }
 
-/* The format is the given one, or that of the path. */
+/* The format is given, or follows from the path. */
 static void formats(talentdata_client *client) {
   talentdata_options *options = options_with("limit", "150", "page_size", "50", NULL);
   CHECK(run(export(client, "contacts", "contacts.PARQUET", TALENTDATA_FORMAT_OF_PATH, options)) == 150 &&

@@ -1,4 +1,4 @@
-/* Loads a module that has the library, uses a client of it and closes it, again and again: `loads MODULE keep|free`. */
+/* Loads a module with the library, uses a client and closes the module, again and again: `loads MODULE keep|free`. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
     pthread_t thread;
     module = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
     if (!module) return fprintf(stderr, "%s\n", dlerror()), 70;
-    /* A thread that has ended keeps no module loaded. */
+    /* An ended thread does not keep a module loaded. */
     pthread_create(&thread, NULL, use, NULL);
     pthread_join(thread, NULL);
     if (dlclose(module)) return 72;

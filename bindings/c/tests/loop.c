@@ -11,7 +11,7 @@
 
 enum { ROUNDS = 20, CALLS = 50, LISTS = 3 };
 
-/* What the loop waits for: a scan or a call. */
+/* A scan or a call that the loop waits for. */
 struct task {
   talentdata_scan *scan;
   talentdata_call *call;
@@ -47,7 +47,7 @@ static void watch_call(struct task *task) {
   watch(task, descriptor);
 }
 
-/* Notes the end of a task, which is an error of this kind only after a cancel. */
+/* Records the end of a task. Only a cancelled task may end with an error of this kind. */
 static void over(struct task *task, talentdata_error *error) {
   CHECK(!task->is_over);
   task->is_over = 1;
@@ -126,7 +126,7 @@ static void round_of(const talentdata_client *client, unsigned number) {
     CHECK(found >= 0 || errno == EINTR);
     for (int i = 0; i < found; i++) {
       struct task *ready = events[i].data.ptr;
-      /* What is over stays readable where its error stays. */
+      /* A task with a permanent error stays readable. */
       if (ready->is_over) continue;
       if (ready->scan)
         take_records(ready);
@@ -169,7 +169,7 @@ static unsigned long length_of(const talentdata_client *client, talentdata_text 
   return length;
 }
 
-/* A call ends at its deadline, by its cancel, and when its client is closed. Its error stays, its result is taken once. */
+/* A call ends at its time limit, by a cancel, or when its client is closed. Its error stays; its result is taken once. */
 static void ends(const talentdata_client *answering) {
   talentdata_client *client;
   talentdata_call *call;
@@ -195,7 +195,7 @@ static void ends(const talentdata_client *answering) {
   fixture_poison();
   fixture_fails(talentdata_call_wait(call, fixture_slot(0)), TALENTDATA_ERROR_KIND_CLOSED, "closed", "a close");
   talentdata_call_free(call);
-  /* One that is under way, as the last handle of its client. */
+  /* A running call may be the last handle of its client. */
   talentdata_client_free(client);
   close(silent);
   fixture_poison();
@@ -209,7 +209,7 @@ static void ends(const talentdata_client *answering) {
   talentdata_call_free(call);
 }
 
-/* A job that was begun runs once at a time, and again when it is done. */
+/* A job runs only once at a time, and can run again when it is done. */
 static void jobs(const talentdata_client *client) {
   talentdata_job *job;
   talentdata_call *call;
@@ -221,7 +221,7 @@ static void jobs(const talentdata_client *client) {
     OK(talentdata_call_wait(call, &receipt));
     CHECK(integer_at(receipt, "generation") == again + 1);
     talentdata_record_free(receipt);
-    /* It comes too late, so the job runs again. */
+    /* The cancel comes too late, so the job runs again. */
     talentdata_call_cancel(call);
     talentdata_call_free(call);
   }

@@ -1,4 +1,4 @@
-/* Compiled with the headers of an older OpenAPI file, and run with the library of the present one, which has gained a list
+/* Compiled with the headers of an older OpenAPI file, and run with the library of the current one, which has a new list
    before the others, a field and an operation. */
 #include <stdio.h>
 #include <talentdata.h>

@@ -1,4 +1,4 @@
-/* A module of an application that needs the library, or has it inside. */
+/* A module of an application that links the library dynamically or statically. */
 #include <talentdata.h>
 
 void (*const plugin_uses)(talentdata_client *) = talentdata_client_free;

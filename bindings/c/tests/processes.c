@@ -41,7 +41,7 @@ struct parent {
 static int use_in_child(void *argument) {
   struct parent *parent = argument;
   talentdata_record *record;
-  /* In the budget, the client of the child is a member beside that of its parent. */
+  /* In the budget, the clients of the child and of its parent are two members. */
   OK(talentdata_client_plan(parent->client, TALENTDATA_LIST_POOLS, NULL, &record));
   const int64_t members = integer_at(record, "members");
   talentdata_record_free(record);

@@ -1,4 +1,4 @@
-"""The actions of the tests of C and C++ that are no self-checking programs. CMakeLists.txt calls each by its name."""
+"""The tests of C and C++ that are not self-checking programs. CMakeLists.txt calls each function by its name."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def symbols() -> None:
         headers = [header for header in (PREFIX / "include").rglob("*.h") if (header == of_sandbox) == ("_" in name)]
         text = "".join(header.read_text() for header in headers)
         declared = set(re.findall(r"^(?!.*\binline\b)\w.*?\b(talentdata_\w+)\(", text, re.M))
-        # Managers of ADBC drivers find the entry point by the name of the library. The generic one would clash with others.
+        # ADBC driver managers find the entry point by the name of the library. The generic entry point would clash with
+        # others.
         driver = {"AdbcTalentdataInit"} if name == "talentdata" else set()
         assert exported == declared | driver, f"the headers and lib{name} differ in {exported ^ declared ^ driver}"
         assert len(exported) <= 85, "about eighty functions"
@@ -98,7 +99,7 @@ DRAFTS = {"c23": "c2x", "c++23": "c++2b", "c++26": "c++2c"}
 
 
 def warnings(standard: str) -> None:
-    """The headers draw no warning, included alone and used by a test of ours; ends with 77 where the standard is not known."""
+    """Checks that the headers cause no warning, alone and in one of our tests. Exits with 77 if the standard is unknown."""
     language = standard.rstrip("0123456789")
     compiler = CC if language == "c" else CXX
     compile = [compiler, "-x", language, "-I", PREFIX / "include", "-I", ROOT / "bindings/c/tests", "-fsyntax-only"]
@@ -166,7 +167,7 @@ int main() { return static_cast<int>(talentdata::record::try_parse("{").value().
 
 
 def aborts() -> None:
-    """A program without exceptions says why it ends."""
+    """Checks that a program without exceptions prints why it aborts."""
     flags = [*pkg_config("--cflags", "--libs", "talentdata"), f"-Wl,-rpath,{PREFIX}/lib"]
     run(CXX, "-x", "c++", "-std=c++17", "-fno-exceptions", "-", *flags, "-o", "aborts", input=ABORTS)
     done = run("./aborts", check=False)
@@ -187,7 +188,7 @@ def pkg_config_flags() -> None:
         assert len(lines) == CONTACTS, f"{flags}: {len(lines)} contacts"
 
 
-#: Loaded into a program, interrupts its waits; what can be restarted, such as a write, is.
+#: A library that interrupts the waits of the program that loads it. Calls such as write are restarted.
 INTERRUPTS = """#define _GNU_SOURCE
 #include <signal.h>
 #include <sys/time.h>
@@ -202,7 +203,7 @@ __attribute__((constructor)) static void begin(void) {
 
 
 def components(cmake: str) -> None:
-    """An unknown component is refused where it is required; otherwise the package is found."""
+    """Checks that a required unknown component is refused, and that the package is found otherwise."""
     for words, message in (
         ("COMPONENTS async", "talentdata has no component async"),
         ("COMPONENTS sandbox", ""),
@@ -264,7 +265,7 @@ def first_projects(cmake: str) -> None:
 
 
 def recipe(cmake: str, ctest: str) -> None:
-    """Builds and runs the recipe of the C++ page as its reader does, as a project of CMake, with pkg-config, and with no fault."""
+    """Builds and runs the recipe of the C++ page, as a CMake project, with pkg-config, and with no fault."""
     text = (ROOT / "bindings/c/CPP.md").read_text()
     [source] = re.findall(r"^```c\+\+\n(.*?)^```", text, re.M | re.S)
     [project] = re.findall(r"^```cmake\n(cmake_minimum[^`]*enable_testing.*?)^```", text, re.M | re.S)
@@ -284,7 +285,7 @@ def recipe(cmake: str, ctest: str) -> None:
 
 
 def environments(program: str) -> None:
-    """A client with all settings explicit reads the same in an empty and in a hostile environment."""
+    """Checks that a client with explicit settings reads the same in an empty and in a hostile environment."""
     names = set(re.findall(r"TALENTDATA_[A-Z_]+", (ROOT / "docs/settings.md").read_text()))
     assert len(names) > 20, names
     profile = Path("config/talentdata/profiles.toml")
@@ -297,12 +298,12 @@ def environments(program: str) -> None:
     alone = run(program, env={}).stdout
     assert alone.count("\n") == 27, alone
     assert run(program, env=hostile).stdout == alone
-    # Whoever reads the environment notices that it is hostile.
+    # With the settings of the environment, the program fails.
     taken = run(program, "environment", env=hostile, check=False)
     assert taken.returncode == 1 and "mode 0777" in taken.stderr, taken
 
 
-#: Values of every kind in one record. Of two members named level, the second one counts.
+#: Values of every kind in one record. Of the two members named level, the second one wins.
 VALUES = r"""{"tasks":[{"id":"1","count":9007199254740993,"share":0.25,"big":1e400,"open":true,"none":null,
 "skills":[{"name":"C\u002b\u002b","level":3},{"name":"Rust","level":-4,"level":4}],"empty":[],
 "a/b":{"~":"x"}}],"pagination":{"total":1,"limit":100,"offset":0,"hasMore":false}}"""
@@ -342,7 +343,7 @@ WAYS += [("return", "main"), ("pthread_exit", "main")]
 
 
 def in_time(*command: str, **variables: str) -> str | None:
-    """What is wrong with the end of a command, which has to be silent."""
+    """Returns a message if a command does not end silently and in time, else None."""
     try:
         done = run(*command, check=False, timeout=60, env=variables, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
@@ -353,17 +354,17 @@ def in_time(*command: str, **variables: str) -> str | None:
 
 
 def endings(program: str) -> None:
-    """Every way to end a process, with and without another thread in calls."""
+    """Tests every way to end a process, with and without another thread in calls."""
     every(program, *([*way, *busy] for way in WAYS for busy in ([], ["busy"])))
 
 
 def loads(program: str, *modules: str) -> None:
-    """Modules that are loaded and closed, whether their clients are freed or not."""
+    """Tests modules that are loaded and closed, with and without freed clients."""
     every(program, *([module, client] for module in modules for client in ("free", "keep")))
 
 
 def every(program: str, *arguments: list[str]) -> None:
-    """A program is silent with each of these arguments, on a sandbox of their own."""
+    """Checks that a program is silent with each of these arguments, each time with its own sandbox."""
     sizes = [f"--records=contacts={CONTACTS}"]
     with Sandbox(os.environ["TALENTDATA"], "--policy=unlimited", *sizes) as service, ThreadPoolExecutor(4) as threads:
         wrong = [

@@ -1,4 +1,4 @@
-/* The service in the process of a test: options, faults, changes, counts, and what it leaves alone. */
+/* The service in the process of a test: options, faults, changes, counts, and no side effects. */
 #define _POSIX_C_SOURCE 200809L
 #include "fixture.h"
 
@@ -63,7 +63,7 @@ static void changes(const talentdata_sandbox *sandbox) {
   talentdata_record_free(changed);
   fixture_poison();
   fixture_fails(talentdata_sandbox_change(sandbox, TALENTDATA_LIST_CONTACTS, T("{\"rename\": 1}")), INVALID,
-                "change: unknown variant `rename`", "a change of no kind");
+                "change: unknown variant `rename`", "an unknown kind of change");
 }
 
 static void settings(const talentdata_sandbox *sandbox) {
@@ -101,7 +101,7 @@ static void a_fork(talentdata_sandbox *sandbox) {
     const int closed = error && talentdata_error_code(error) == TALENTDATA_ERROR_KIND_CLOSED;
     talentdata_error_free(error);
     talentdata_sandbox_free(sandbox);
-    /* No checker counts what the child leaks on purpose. */
+    /* The child leaks on purpose, and no checker counts that. */
     kill(getpid(), closed ? SIGKILL : SIGTERM);
   }
   CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);

@@ -78,7 +78,7 @@ static void lists(const talentdata::client &client) {
 }
 
 // The service sends two taxonomy skills and a total of one.
-static void what_is_not_proven(const talentdata::client &client) {
+static void unproven_lists(const talentdata::client &client) {
   const auto read = [&](const talentdata::options &options) {
     auto scan = client.list(talentdata::taxonomy_skills, options);
     ArrowArrayStream stream{};
@@ -325,7 +325,7 @@ static void a_log_that_throws() {
 int main() {
   talentdata::client client{talentdata::config()};
   lists(client);
-  what_is_not_proven(client);
+  unproven_lists(client);
   values(client);
   types();
   settings_are_values();

@@ -15,13 +15,13 @@ from test_load import code
 
 import talentdata
 
-# The packages issue warnings of their own.
+# The packages issue their own warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 MANUAL = (pathlib.Path(__file__).parents[3] / "docs/engines.md").read_text()
 DOUBTS = "contacts: .* it is not proven that they are all"
 
-#: Functions that make a frame of an engine from a frame of ours, and count its rows.
+#: Functions that convert our frame to a frame of an engine, and count its rows.
 FRAMES = {
     "dask": lambda scan: len(dask.dataframe.from_pandas(scan.to_pandas(), npartitions=2)),
     "ray": lambda scan: ray.data.from_arrow(scan.to_arrow()).count(),
@@ -44,7 +44,7 @@ FILES = {
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
     options = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
-    # Ray gives up its start after half a minute, and a busy machine may need longer. So the start is repeated.
+    # Ray aborts its start after half a minute, and a busy machine may need longer. So the start is repeated.
     for left in reversed(range(5)):
         try:
             ray.init(address="local", num_cpus=1, **options)
@@ -102,7 +102,7 @@ def test_the_file_of_a_proven_list_is_read_whole(manual):
         manual(sandbox)
         with sandbox.client(paced=False) as client:
             ids = [contact.id for contact in client.contacts.list()]
-    # Ray's workers have begun in another directory.
+    # Ray's workers run in another directory.
     path = str(pathlib.Path("contacts.parquet").absolute())
     for name, read in FILES.items():
         assert read(path) == ids, name

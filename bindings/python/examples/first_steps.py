@@ -13,7 +13,7 @@ def names(client: talentdata.Client) -> list[str]:
 
 
 def phone(contact: talentdata.Contact) -> str | None:
-    """Returns a field that the document does not show. Such a field has only its wire name, and no attribute."""
+    """Returns a field without documentation. Such a field has no attribute, only its name in the API."""
     found = contact.get("phone")
     return found if isinstance(found, str) else None
 

@@ -1,4 +1,4 @@
-"""Lists read by Apache Spark itself, with Java: one that changes while a worker dies, and unproven ones.
+"""Lists that Apache Spark with Java reads: one that changes while a worker dies, and unproven ones.
 
 `cargo xtask test spark` runs these tests.
 """
@@ -26,7 +26,7 @@ RECORDS = 200_000
 
 
 class Dying(talentdata.spark.DataSource):
-    """The data source, except that the first worker process that has read rows ends."""
+    """The data source, except that the first worker process exits after it has read rows."""
 
     @classmethod
     def name(cls):
@@ -54,7 +54,7 @@ class DyingReader(talentdata.spark.DataSourceReader):
 
 @pytest.fixture(scope="module")
 def mark(tmp_path_factory):
-    """The file that marks that a worker has died.
+    """Returns the path of the file that marks that a worker died.
 
     Its path is set before the JVM starts, because the workers inherit the environment of the JVM.
     """

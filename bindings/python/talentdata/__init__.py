@@ -27,10 +27,10 @@ from ._sandbox import Sandbox
 from ._talentdata import Record, __version__
 from ._warning import IncompleteWarning
 
-#: Whether scans, exports and syncs may show progress. Functions that are given as `progress` are called in any case.
+#: True if scans, exports and syncs may show progress. Functions that are passed as `progress` are always called.
 progress = True
 
-# Code that asks for a mapping, such as pandas, accepts a record.
+# Code that expects a mapping, for example in pandas, accepts a record.
 _Mapping.register(Record)
 
 __all__ = [
@@ -57,7 +57,7 @@ __all__ += _errors.__all__
 __all__ += _models.__all__
 __all__ += _results.__all__
 
-# Messages and pickles name these classes by this module, where applications import them from.
+# Messages and pickles name these classes by this module, from which applications import them.
 for _name in __all__:
     if getattr(globals()[_name], "__module__", "").startswith(f"{__name__}._"):
         globals()[_name].__module__ = __name__

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class AsyncClient(AsyncOperations):
     """A client of the service, for asyncio.
 
-    Its settings are described with `AsyncClient.__init__`. Threads and event loops may share it; a forked child makes
-    connections of its own.
+    `AsyncClient.__init__` describes its settings. Threads and event loops may share it. A forked child creates its own
+    connections.
     """
 
     __slots__ = ()
@@ -47,7 +47,7 @@ class AsyncClient(AsyncOperations):
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
         progress: Wanted = None,
     ) -> list[Receipt]:
-        """Writes several lists to a directory, one after the other: a file for each, such as `contacts.parquet`.
+        """Writes several lists to a directory, one after the other, each to a file such as `contacts.parquet`.
 
         See `AsyncList.export` for the arguments and errors.
 
@@ -56,8 +56,8 @@ class AsyncClient(AsyncOperations):
             directory: The directory. It is created if it does not exist.
             format: The format of all files.
             resume: Whether to continue each file where it was interrupted.
-            restart: Whether to discard the records that interrupted exports have kept, and to begin again. If any of
-                the files has kept records, either `resume` or `restart` is needed; otherwise no request is sent.
+            restart: Whether to discard the kept records of interrupted exports, and to begin again. If there are kept
+                records for any of the files, you must set either `resume` or `restart`; otherwise no request is sent.
             mode: See `export` of a list.
             page_size: Records per request; by default each list's maximum.
             fields: See `list` of a list.
@@ -102,15 +102,16 @@ class AsyncClient(AsyncOperations):
         hash: list[str] | None = None,
         progress: Wanted = None,
     ) -> list[SyncReceipt]:
-        """Brings a mirror up to date, list after list: reads each list and commits what has changed.
+        """Updates a mirror, one list after the other: reads each list and commits its changes.
 
-        A delete is reported only if it is proven that the record was gone; until then it is `missing`, and stays in the
-        mirror. Each list is committed on its own. Until then, and after any error or interruption, the mirror has the list
-        as it was; lists that were committed before stay so. `Mirror` reads it.
+        A delete is reported only if it is proven that the record is gone. Until then the record is `missing`, and stays
+        in the mirror. Each list is committed separately. Before the commit, and after any error or interruption, the
+        mirror has the previous state of the list. Lists that were committed before stay committed. `Mirror` reads the
+        file.
 
         Args:
-            resources: The lists, such as `["contacts", "vacancies"]`; one with parameters, such as filters, as
-                `client.contacts(...)` gives it.
+            resources: The lists, such as `["contacts", "vacancies"]`; for a list with parameters, such as
+                filters, the result of `client.contacts(...)`.
             path: The file of the mirror, an SQLite database. It is created if it does not exist.
             confirm: Scan a list again at once if records are missing after it changed during the scan.
             on_new_field: The treatment of fields for which the mirror has no column, and of values that do not fit the
@@ -118,16 +119,17 @@ class AsyncClient(AsyncOperations):
                 and reports both in `scan.schema` of the receipt. `"freeze"` adds no columns and reports nothing.
                 `"fail"` raises a `SchemaError` and commits nothing. The first sync of a list decides the columns, and
                 only reports.
-            max_deletes: The maximum number of deletes to believe: a number of records, or a share of those that the
-                mirror has, such as `"25%"` or `0.25`; `"100%"` accepts any number. By default a fifth, rounded up, and
-                two in any case. If there are more, none is made, and the receipt has them as `withheld`.
-            same_service: Accept another `base_url` than that of the mirror, because it is another address of the same
-                service. The mirror has the new one from this sync on, and keeps its history. The client ID has to be the
-                same. Set it once, after such a change.
-            keep: Changes and earlier versions that are older are removed, such as `"90d"`; by default all are kept. Ages
-                are counted from sync to sync, and the changes of the last one are always kept.
-            keep_deleted: Records whose delete was reported longer ago are erased, such as `"30d"`, with all their versions
-                and changes. A change `erased` has their key until `keep` removes it.
+            max_deletes: The maximum number of deletes in one sync: a number of records, or a share of the records of
+                the list in the mirror, such as `"25%"` or `0.25`; `"100%"` accepts any number. By default a fifth,
+                rounded up, and at least two. If there are more, none is committed, and the receipt has them as
+                `withheld`.
+            same_service: Accept a `base_url` that differs from the mirror's, because it is another address of the same
+                service. The mirror stores the new address and keeps its history. The client ID must be the same. Set it
+                once, after such a change.
+            keep: The age, such as `"90d"`, after which changes and earlier versions are removed; by default all are
+                kept. Ages are counted from sync to sync, and the changes of the last sync are always kept.
+            keep_deleted: The age of a reported delete, such as `"30d"`, after which the record is erased with all its
+                versions and changes. A change `erased` has its key until `keep` removes it.
             dry_run: Commit nothing. The receipts have the numbers of changes that a sync would commit.
             page_size: Records per request; by default each list's maximum.
             fields: See `list` of a list.
@@ -137,9 +139,9 @@ class AsyncClient(AsyncOperations):
 
         Raises:
             talentdata.BusyError: Another sync is writing to the mirror.
-            talentdata.PathError: The file is something else, or must not be written.
+            talentdata.PathError: The file is not a mirror, or must not be written.
             talentdata.StorageFullError: The disk is full.
-            talentdata.MismatchError: The mirror is of another service or client, or of other parameters.
+            talentdata.MismatchError: The mirror belongs to another service, client or set of parameters.
             talentdata.InvalidArgumentError: An argument is wrong.
             talentdata.Error: A page could not be fetched.
         """
@@ -152,31 +154,31 @@ class AsyncClient(AsyncOperations):
         return [SyncReceipt(await run_async(job, name, progress)) for name, job in jobs]
 
     def budget_state(self) -> BudgetState:
-        """Returns the members that share the request budget of this client, and their use of it. Sends no request.
+        """Returns the clients that share the request budget of this client, and their use of it. Sends no request.
 
         Raises:
             talentdata.ConfigError: The budget is not shared.
-            talentdata.ConnectError: The server that keeps it cannot be reached.
+            talentdata.ConnectError: The server of the budget cannot be reached.
         """
         return BudgetState(self._budget())
 
     async def doctor(self) -> Record:
         """Checks the settings and what a client with them can reach, step by step.
 
-        Sends at most five requests, and shows no secret. `talentdata.doctor` does the same with settings from which no
-        client can be made.
+        Sends at most five requests, and shows no secret. `talentdata.doctor` does the same with settings that may be
+        wrong.
 
         Returns:
             `healthy`, `settings`, and `checks`: each has `name`, `status` (ok, failed or not_tried), `message` with the
-            cause and the way out, and `kind`, the name of the error.
+            cause and the solution, and `kind`, the name of the error.
         """
         return Record(await self._doctor())
 
     async def close(self) -> None:
-        """Ends the calls that other threads or tasks are waiting for, and all later ones, with `ClosedError`.
+        """Closes the client. Running calls of other threads or tasks, and all later calls, raise `ClosedError`.
 
-        Scans, exports and syncs that have begun continue; `AsyncScan.close` ends a scan. The connections are closed
-        when the last of them has ended.
+        Running scans, exports and syncs continue; `AsyncScan.close` ends a scan. The connections are closed when the
+        last of them ends.
         """
         self._close()
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Record)
 F = TypeVar("F")
 
-#: Names of fields. The method `list` hides the type of that name within the classes below.
+#: Names of fields. An alias is needed, because the method `list` hides the type `list` in the classes below.
 Names = list[str]
 
 
@@ -57,35 +57,36 @@ class AsyncList(Generic[R]):
         batch_rows: int = 4096,
         progress: Wanted = None,
     ) -> AsyncScan[R]:
-        """All records, to iterate over or to turn into a data frame. No request is sent before that.
+        """Creates a scan of all records, to iterate over or to turn into a data frame. It sends no request before that.
 
         Args:
             limit: The maximum number of records; by default all.
             page_size: Records per request; by default the list's maximum.
-            fields: The only fields to keep beside `id`: names, or JSON pointers with `*` for the items of an array, such
-                as `["email", "/languages/*/level"]`. The others are gone before a record is returned or written. A
-                list of names as `columns` means the same.
-            drop: The fields to leave out, in the same form. They precede `fields`.
-            hash: The fields in whose place there is a digest of the value, in the same form, and kept with `fields`. Equal
-                values have equal digests. `None` stays `None`. The setting `hash_key` has the key.
-            columns: The types of columns: `"typed"` has lists and structs for nested values, and timestamps and
-                dates for the texts of RFC 3339; `"json"` has JSON text and strings.
-            schema: The columns, so that they are the same in every run: a file that `talentdata schema` has
-                printed, what `schema()` returned, or a `pyarrow.Schema`. By default they are decided from the
-                first 1,000 records. `receipt.schema` lists any differences from either.
+            fields: The only fields to keep in addition to `id`: names, or JSON pointers with `*` for the items of an
+                array, such as `["email", "/languages/*/level"]`. Other fields are removed before a record is returned
+                or written. A list of names as `columns` means the same.
+            drop: The fields to omit, in the same form. `drop` takes precedence over `fields`.
+            hash: The fields to replace by a digest of their value, in the same form. They are kept in addition to
+                `fields`. Equal values have equal digests. `None` stays `None`. The setting `hash_key` has the key.
+            columns: The types of columns: `"typed"` uses lists and structs for nested values, and timestamps and dates
+                for texts in the format of RFC 3339; `"json"` uses JSON text and strings.
+            schema: The columns, if they must be the same in every run: a file with the output of `talentdata schema`,
+                the result of `schema()`, or a `pyarrow.Schema`. By default they are inferred from the first 1,000
+                records. In both cases, `receipt.schema` lists any differences.
             on_new_field: The treatment of fields without a column, and of values that do not fit the type of their
                 column. `"keep"` keeps them in `_extra` and reports them in the receipt, `"freeze"` only keeps them in
-                `_extra`, and `"fail"` raises a `SchemaError` at the first one. Records that are iterated over have no
+                `_extra`, and `"fail"` raises a `SchemaError` at the first one. Iteration over records has no
                 columns.
-            unproven: The reaction at the end of the list if it is not proven that every record came. `"fail"` raises
-                an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, and `"accept"` only notes it in the
+            unproven: The reaction at the end of the list if its completeness is not proven. `"fail"` raises an
+                `IncompleteError`, `"warn"` issues an `IncompleteWarning`, and `"accept"` only records it in the
                 receipt. By default, `to_arrow`, `to_polars` and `to_pandas` use `"warn"`, an Arrow stream for other
                 libraries uses `"fail"`, and iteration uses `"accept"`. A scan that reaches its `limit` needs no proof.
-            batch_rows: The rows of each record batch of an Arrow stream, from 1 to 1,048,576. Batches have fewer if their
-                rows are large, and before an error.
-            progress: Whether to show progress; by default on a terminal and in a notebook. A function is called after each
-                page instead, with the number of records and the service's total, which may be None.
-                `talentdata.progress = False`, or `TALENTDATA_PROGRESS=0` in the environment, shows none anywhere.
+            batch_rows: The rows of each record batch of an Arrow stream, from 1 to 1,048,576. Batches have fewer if
+                their rows are large, and before an error.
+            progress: Whether to show progress; by default on a terminal and in a notebook. If you pass a function, it
+                is called after each page instead, with the number of records and the service's total, which may be
+                None. `talentdata.progress = False`, or `TALENTDATA_PROGRESS=0` in the environment, disables all
+                progress.
         """
         options: dict[str, Any] = {"limit": limit, "page_size": page_size}
         options |= {"fields": fields, "drop": drop, "hash": hash}
@@ -95,24 +96,24 @@ class AsyncList(Generic[R]):
         return AsyncScan(scan, self._list[0], self._model, progress)
 
     async def to_arrow(self) -> pyarrow.Table:
-        """The whole list as a table of pyarrow, by one scan; needs the package pyarrow. See `list` and `Scan.to_arrow`.
+        """Returns the whole list as a table of pyarrow, by one scan. Needs pyarrow. See `list` and `Scan.to_arrow`.
 
-        Use it for repeated queries: an engine that gets the list itself reads the list again for each query.
+        Use it for repeated queries, because an engine that gets the list object reads the list again for each query.
         """
         return await self.list().to_arrow()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows of a new scan, by the Arrow PyCapsule protocol: for DuckDB, polars, pyarrow and others.
+        """Returns the rows of a new scan by the Arrow PyCapsule protocol, for DuckDB, polars, pyarrow and others.
 
-        Each read is a scan of the whole list, and spends the request budget. All reads by a client have the columns of its
-        first one; other fields are in `_extra`.
+        Each read scans the whole list, and uses the request budget. All reads by a client have the columns of the first
+        read; other fields are in `_extra`.
 
-        If it is not proven that every record came, the stream ends with an error after the last row.
+        If completeness is not proven, the stream ends with an error after the last row.
         """
         return RawScan.of_table(self._client, self._list).stream(interrupts())
 
     def __arrow_c_schema__(self) -> object:
-        """The columns, by the Arrow PyCapsule protocol. The client remembers them; it requests the first 1,000 records
+        """Returns the columns by the Arrow PyCapsule protocol. The client remembers them, and requests the first 1,000 records
         if the list was not read before."""
         return RawScan.columns(self._client, self._list)
 
@@ -134,24 +135,24 @@ class AsyncList(Generic[R]):
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
         progress: Wanted = None,
     ) -> Receipt:
-        """Writes the whole list to a file, which appears under its name when it is complete.
+        """Writes the whole list to a file. The file gets its name when it is complete.
 
-        Needs no other package, and holds only a part of the records in memory. After Ctrl-C, a cancelled task, an error
+        Needs no other package, and keeps only a part of the records in memory. After Ctrl-C, a cancelled task, an error
         or a crash, the same call with `resume=True` continues. The message of the exception, or of its cause
         (`__cause__`), says how many records are kept.
 
         Args:
-            path: The file. Until it is complete, the records are in a directory beside it, whose name begins with the
-                file's. Only their owner can read them.
+            path: The file. Until it is complete, the records are in a directory next to it, whose name begins with the
+                name of the file. Only their owner can read them.
             format: `"jsonl"` (a record per line, as the service sent it), `"csv"`, `"parquet"` or `"arrow"` (the IPC
-                file format). By default that of the file name extension; `"jsonl"` without one.
+                file format). By default the file name extension decides; `"jsonl"` without one.
             resume: Continue an interrupted export of this list to this file, or begin if there is none. If its options
                 differ or it is damaged, the export begins again, and `receipt.restarted` has the reason.
-            restart: Discard the records that an interrupted export to this file has kept, and begin again. If an
-                interrupted export has kept records, either `resume` or `restart` is needed.
-            mode: The permissions of a new file, such as `"0640"`; by default `"0600"`, so that only its owner can read it. A
-                file that is replaced keeps its own.
-            limit: See `list`, like the following arguments. Columns are those of CSV, Parquet and Arrow files.
+            restart: Discard the kept records of an interrupted export to this file, and begin again. If there are kept
+                records, you must set either `resume` or `restart`.
+            mode: The permissions of a new file, such as `"0640"`; by default `"0600"`, so that only its owner can read
+                it. A replaced file keeps its permissions.
+            limit: See `list`, as for the following arguments. Only CSV, Parquet and Arrow files have columns.
             page_size: See `list`.
             fields: See `list`.
             drop: See `list`.
@@ -163,11 +164,11 @@ class AsyncList(Generic[R]):
 
         Raises:
             talentdata.BusyError: Another export is writing to the file.
-            talentdata.PathError: The path leads to no file that can be written, or a file that is not ours has the name of
-                the directory beside it.
+            talentdata.PathError: No file can be written at the path, or another file has the name of the directory next
+                to it.
             talentdata.StorageFullError: The disk is full.
-            talentdata.InvalidArgumentError: An argument is wrong, or an interrupted export has kept records that
-                neither `resume` nor `restart` decides about. No request was sent.
+            talentdata.InvalidArgumentError: An argument is wrong, or there are kept records of an interrupted export,
+                and neither `resume` nor `restart` is set. No request was sent.
             talentdata.Error: A page could not be fetched.
         """
         options: dict[str, Any] = {"resume": resume, "restart": restart, "mode": mode}
@@ -178,11 +179,11 @@ class AsyncList(Generic[R]):
         return Receipt(await run_async(job, self._list[0], progress))
 
     async def page(self, limit: int | None = None, offset: int = 0) -> Page[R]:
-        """One page, as the service sends it.
+        """Returns one page, as the service sends it.
 
         Args:
-            limit: Records to ask for, from 1 to the list's maximum. By default the service decides.
-            offset: Records to skip.
+            limit: The number of records to request, from 1 to the list's maximum. By default the service decides.
+            offset: The number of records to skip.
 
         Raises:
             talentdata.InvalidArgumentError: The limit is out of range. No request was sent.
@@ -191,7 +192,7 @@ class AsyncList(Generic[R]):
         return Page([self._model(record) for record in records], Pagination(pagination), key)
 
     async def plan(self) -> Plan:
-        """The cost of reading the whole list: records, pages and seconds. Sends one request."""
+        """Estimates the cost of reading the whole list: records, pages and seconds. Sends one request."""
         return Plan(await self._client._plan(self._list))
 
     async def schema(
@@ -202,10 +203,10 @@ class AsyncList(Generic[R]):
         hash: Names | None = None,
         columns: Literal["typed", "json"] = "typed",
     ) -> Record:
-        """The columns of a table of the list: their names, types, nullability, and the source of each.
+        """Returns the columns of a table of the list: their names, types, nullability and sources.
 
-        They are decided from the first 1,000 records. `json` of the result is the output of `talentdata schema`: write
-        it to a file, and pass the file to `list(schema=...)` in every later run. The arguments are those of `list`.
+        They are inferred from the first 1,000 records. `json` of the result is the output of `talentdata schema`: write
+        it to a file, and pass the file to `list(schema=...)` in every later run. See `list` for the arguments.
         """
         options = {"fields": fields, "drop": drop, "hash": hash, "columns": columns}
         return Record(await self._client._schema(self._list, options))
@@ -218,17 +219,17 @@ class AsyncList(Generic[R]):
 
 
 class AsyncScan(Generic[R]):
-    """All records of a list, to be read once: as records or as columns. `client.contacts.list()` makes one.
+    """All records of a list, which are read once, as records or as columns. `client.contacts.list()` creates a scan.
 
-    Pages are fetched ahead, in parallel, at the rate that the service allows. Leaving the block of `async with`, or
+    Pages are requested ahead, in parallel, at the rate that the service allows. Leaving the `async with` block, or
     `close`, stops the requests.
 
     After `break` or an interruption, continue with the same iterator, as in `records = aiter(scan)`: no records are
-    lost. Tasks or threads that share an iterator receive each record once between them. A second iterator is refused,
-    because it would lack the records that the first one has taken.
+    lost. If tasks or threads share an iterator, each record goes to one of them. A second iterator is refused, because
+    it would lack the records that the first one took.
 
     Raises:
-        talentdata.Error: A page could not be fetched; its `offset` tells which. The scan has ended.
+        talentdata.Error: A page could not be fetched; `offset` says which one. The scan has ended.
         talentdata.InvalidArgumentError: The scan was read before, or is being read in another way.
         talentdata.CancelledError: The scan was closed.
     """
@@ -245,11 +246,11 @@ class AsyncScan(Generic[R]):
         return iterate_async(self._scan, self._model, start(self._scan, self._name, self._progress))
 
     async def to_arrow(self) -> pyarrow.Table:
-        """All rows as a table of pyarrow; needs the package pyarrow.
+        """Returns all rows as a table of pyarrow. Needs the package pyarrow.
 
-        There is a column per field, by its name on the wire: first the documented fields, then other fields of the
-        first 1,000 records. Nested values are lists and structs. Date-times and dates have their own types. Values that
-        fit no column are in `_extra`, as JSON, so that no value is lost.
+        There is a column for each field, with its name in the API: first the documented fields, then other fields of
+        the first 1,000 records. Nested values are lists and structs. Date-times and dates have their own types. Values
+        that fit no column are in `_extra` as JSON, so that no value is lost.
 
         After an interruption, this method, `to_polars` and `to_pandas` continue where the scan stopped: the frame has
         all rows.
@@ -260,18 +261,18 @@ class AsyncScan(Generic[R]):
         return await self._collect(_frames.to_arrow())
 
     async def to_polars(self) -> polars.DataFrame:
-        """All rows as a data frame of polars; needs the package polars. See `to_arrow`."""
+        """Returns all rows as a data frame of polars. Needs the package polars. See `to_arrow`."""
         return await self._collect(_frames.to_polars())
 
     async def to_pandas(self, *, dtype_backend: Literal["pyarrow", "numpy_nullable"] | None = None) -> pandas.DataFrame:
-        """All rows as a data frame of pandas; needs the packages pandas and pyarrow.
+        """Returns all rows as a data frame of pandas. Needs the packages pandas and pyarrow.
 
-        See `to_arrow`. Whole numbers and booleans have the types that allow empty cells (`Int64`, `boolean`), so that
-        they stay exact. Lists are arrays of numpy, and structs are dicts.
+        See `to_arrow`. Integers and booleans have the types that allow empty cells (`Int64`, `boolean`), so that they
+        stay exact. Lists are arrays of numpy, and structs are dicts.
 
         Args:
-            dtype_backend: `"pyarrow"` keeps all columns as Arrow has them, with the accessors `.list` and
-                `.struct`; `"numpy_nullable"` has the nullable types for strings and doubles too.
+            dtype_backend: `"pyarrow"` keeps the Arrow types of all columns, with the accessors `.list` and `.struct`;
+                `"numpy_nullable"` also uses nullable types for strings and doubles.
         """
         return await self._collect(_frames.to_pandas(dtype_backend))
 
@@ -282,17 +283,17 @@ class AsyncScan(Generic[R]):
             on_progress()
         frame = convert(self._scan.table())
         warn(self._scan.take_warning())
-        # The scan gives up its table only now: if the conversion is interrupted, the caller can call again.
+        # The scan drops its table only now. If the conversion is interrupted, the caller can call again.
         self._scan.table_taken()
         return frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows as they come, by the Arrow PyCapsule protocol: for pyarrow, polars, DuckDB and others.
+        """Returns the rows as they arrive, by the Arrow PyCapsule protocol, for pyarrow, polars, DuckDB and others.
 
-        They can be read once, by one reader. Use `to_arrow` to continue after an interruption, and for a query that
-        runs again: DuckDB runs it for each result that it shows.
+        They can be read once, by one reader. Use `to_arrow` to continue after an interruption, and for repeated
+        queries: DuckDB runs a query again for each result that it shows.
 
-        If it is not proven that every record came, the stream ends with an error after the last row. The argument
+        If completeness is not proven, the stream ends with an error after the last row. The argument
         `unproven` of `list` turns the error into a warning, or suppresses it.
         """
         if self._scan.is_awaited():
@@ -300,11 +301,13 @@ class AsyncScan(Generic[R]):
         return self._scan.stream(interrupts())
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        raise InvalidArgumentError("a scan is no array: integers would lose digits; call to_pandas(), or to_arrow()")
+        raise InvalidArgumentError(
+            "a scan is not an array, because integers lose digits; use to_pandas() or to_arrow()"
+        )
 
     @property
     def receipt(self) -> Receipt:
-        """The receipt so far, final once the scan has ended. `records` counts the records that you received."""
+        """The receipt so far, which is final after the end. `records` counts the records that you received."""
         return Receipt(self._scan.receipt())
 
     async def close(self) -> None:

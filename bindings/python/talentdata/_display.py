@@ -1,6 +1,6 @@
-"""Shows objects to people: as text for `print` and `repr`, and as small tables of HTML in notebooks.
+"""Formats objects for people: as text for `print` and `repr`, and as small HTML tables in notebooks.
 
-The tables have no colours of their own, so that they are readable in light and dark, no script, and nothing to fetch.
+The tables have no colours, so that they are readable in light and dark themes. They have no script and load nothing.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from ._error import Error
 from ._talentdata import BaseClient, RawScan, Record
 
-#: The most characters of a value, and the most rows and columns of a table of records.
+#: The maximum number of characters of a value, and of rows and columns of a table of records.
 VALUE, ROWS, COLUMNS = 200, 10, 8
 
-#: Letters that are shown although they are not printed: they join and part others, in emoji and in many languages.
+#: Characters that are shown although Python does not count them as printable: they join or separate others, in emoji
+#: and in many languages.
 JOINERS = "\u200c\u200d"
 
 #: The fields of a receipt that a scan shows.
@@ -27,7 +28,7 @@ _CELL = "padding:.1em 1em .1em 0;text-align:left;vertical-align:top"
 
 
 def shown(value: object) -> str:
-    """Returns a value in the words of people, without characters that a terminal or a browser may react to."""
+    """Returns a value as text for people, without characters that a terminal or a browser may react to."""
     if value is None:
         text = "none"
     elif isinstance(value, bool):
@@ -49,20 +50,20 @@ def shown(value: object) -> str:
 
 
 def described(record: Record, prefix: str = "") -> Iterable[tuple[str, str, str]]:
-    """Yields the fields of a record that have a value: the name, the value, and what it means."""
+    """Yields the name, the value and the meaning of each field of a record that has a value."""
     fields = {name: getattr(type(record), name, None) for name in record._documented}
     for name, field in fields.items():
         try:
             value = record.get(name) if field is None else getattr(record, name)
         except Error:
-            # Its value is not as documented.
+            # The value does not match its documentation.
             value = record.get(name)
         if value is None or isinstance(value, (str, Mapping, Sequence)) and not value:
             continue
         if isinstance(value, Record) and value._documented:
             yield from described(value, f"{prefix}{name}.")
         else:
-            # The first phrase of its documentation.
+            # The meaning is the first phrase of the documentation.
             meaning = re.split(r"[.:;]( |$)", getattr(field, "__doc__", None) or "")[0]
             yield f"{prefix}{name}", shown(value), meaning
     for name in record:
@@ -71,7 +72,7 @@ def described(record: Record, prefix: str = "") -> Iterable[tuple[str, str, str]
 
 
 def lines(record: Record) -> str:
-    """Returns a record as text: a line for each field, with what it means."""
+    """Returns a record as text, with a line for each field and its meaning."""
     rows = list(described(record))
     width = max((len(name) for name, _, _ in rows), default=0)
     made = (f"  {name:<{width}}  {value}" + (f"  # {meaning}" if meaning else "") for name, value, meaning in rows)
@@ -96,19 +97,19 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]], not
 
 
 def of_record(record: Record) -> str:
-    """Returns a record as HTML: a row for each field, with what it means."""
+    """Returns a record as HTML, with a row for each field and its meaning."""
     rows = list(described(record))
     has_meanings = any(meaning for _, _, meaning in rows)
     head = ["field", "value", "meaning"] if has_meanings else ["field", "value"]
     return table(type(record).__name__, head, [row[: len(head)] for row in rows])
 
 
-#: What can be done with a list.
-NEXT = "list() reads all of it, page() one page, export() writes a file, plan() says what that takes"
+#: The advice in the `repr` of a list.
+NEXT = "list() reads all of it, page() one page, export() writes a file, plan() estimates the cost"
 
 
 def of_list(name: str, client: BaseClient) -> str:
-    """Returns a list of the service as HTML: what can be done with it."""
+    """Returns a list of the service as HTML, with the methods that read it."""
     rows = [
         (
             "list()",
@@ -123,7 +124,7 @@ def of_list(name: str, client: BaseClient) -> str:
 
 
 def scan_title(name: str, scan: RawScan) -> str:
-    """Returns what a scan has read so far or in all, and what can be done next."""
+    """Returns the progress or the outcome of a scan, and advice for the next step."""
     receipt, (_, total) = Record(scan.receipt()), scan.progress()
     records, completeness = receipt["records"], receipt["completeness"]
     if completeness != "unfinished":
@@ -140,7 +141,7 @@ def scan_title(name: str, scan: RawScan) -> str:
 
 
 def of_scan(name: str, scan: RawScan) -> str:
-    """Returns a scan as HTML: its state, and its receipt once it has begun."""
+    """Returns a scan as HTML: its state, and its receipt after it began."""
     receipt = Record(scan.receipt())
     rows = [(field, receipt[field]) for field in SCAN if receipt.get(field)] if receipt["pages"] else []
     title, _, note = scan_title(name, scan).partition("; ")
@@ -148,7 +149,7 @@ def of_scan(name: str, scan: RawScan) -> str:
 
 
 def of_records(title: str, records: Sequence[Record], note: str = "") -> str:
-    """Returns the first records as HTML: a column for each of their first fields."""
+    """Returns the first records as HTML, with a column for each of their first fields."""
     first = records[:ROWS]
     names = list(dict.fromkeys(name for record in first for name in record))[:COLUMNS]
     rows = [["" if record.get(name) is None else record[name] for name in names] for record in first]

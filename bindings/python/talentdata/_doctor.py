@@ -1,4 +1,4 @@
-"""Checks settings from which perhaps no client can be made."""
+"""Checks settings that may be wrong."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def doctor(**settings: Any) -> Record:
     Sends at most five requests, and shows no secret.
 
     Args:
-        settings: Settings as `Client` takes them.
+        settings: The settings of `Client`.
 
     Returns:
         `healthy`, `settings`, and `checks`: each has `name`, `status` (ok, failed or not_tried), `message` with the
-        cause and the way out, and `kind`, the name of the error.
+        cause and the solution, and `kind`, the name of the error.
     """
     return Record(diagnose(**settings))

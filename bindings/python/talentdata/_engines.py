@@ -1,4 +1,4 @@
-"""The common parts of all engines that read lists: the columns of a list, and its rows as they come."""
+"""The functions that all engines for lists share: the columns of a list, and its rows as they arrive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Unproven = Literal["fail", "warn", "accept"]
 
 
 def arrow_schema(resource: List[Any], columns: Literal["typed", "json"]) -> pyarrow.Schema:
-    """The columns of a list, `_extra` included, from its first 1,000 records."""
+    """Returns the columns of a list, including `_extra`, from its first 1,000 records."""
     pyarrow = need("pyarrow", "the columns of a list")
     with resource.list(columns=columns, progress=False) as scan:
         return pyarrow.RecordBatchReader.from_stream(scan).schema
@@ -30,12 +30,12 @@ def checked(unproven: str) -> Unproven:
 
 
 def open_scan(resource: List[Any], unproven: Unproven, **options: Any) -> Scan[Any]:
-    """Begins a scan for `batches`, which issues the warning itself: a stream may be unable to on an engine's thread."""
+    """Creates a scan for `batches`, which issues the warning because a stream on an engine's thread may be unable to."""
     return resource.list(progress=False, unproven="accept" if unproven == "warn" else unproven, **options)
 
 
 def batches(scan: Scan[Any], unproven: Unproven) -> Iterator[pyarrow.RecordBatch]:
-    """The rows of a scan as they come. Errors are those of the scan."""
+    """Yields the rows of a scan as they arrive. Raises the errors of the scan."""
     pyarrow = need("pyarrow", "reading a list")
     with scan:
         try:

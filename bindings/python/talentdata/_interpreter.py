@@ -1,4 +1,4 @@
-"""Refuses sub-interpreters before anything native is loaded: its threads call the main interpreter only."""
+"""Refuses sub-interpreters before the native module is loaded, whose threads only call the main interpreter."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 
 
 def _is_main() -> bool:
-    # Python 3.13 has renamed the module.
+    # Python 3.13 renamed the module.
     for name in ("_interpreters", "_xxsubinterpreters"):
         try:
             module = importlib.import_module(name)

@@ -14,14 +14,14 @@ def loads(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        # Python limits the digits of an integer that it reads from text. Decimals have no such limit.
+        # Python limits the number of digits when it parses an integer. Decimals have no such limit.
         from decimal import Decimal
 
         return json.loads(text, parse_int=lambda digits: int(Decimal(digits)))
 
 
 def parameters_text(values: Mapping[str, Any]) -> str:
-    """Returns the given parameters, those that are not None, as JSON."""
+    """Returns the parameters that are not None as JSON."""
     return _text({name: value for name, value in values.items() if value is not None})
 
 

@@ -98,7 +98,7 @@ class Mirror:
 
     @property
     def syncs(self) -> list[SyncReceipt]:
-        """The receipts of the syncs that the mirror keeps, for all lists. The oldest one is the first."""
+        """The receipts of the kept syncs of all lists, oldest first."""
         found: list[tuple[datetime.datetime, SyncReceipt]] = []
         for name in self.resources:
             syncs = [SyncReceipt(raw) for raw in self._mirror.syncs(name)]
@@ -116,12 +116,12 @@ class Mirror:
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
         batch_rows: int = 4096,
     ) -> Rows:
-        """Returns the changes after sync `since`, from the oldest change to the newest.
+        """Returns the changes after sync `since`, oldest first.
 
         The rows have the columns `_generation`, `_op` (`insert`, `update`, `delete`, `missing`, `reappeared` or
-        `erased`), `_key` (the record's `id` as text), `_last_seen`, `_seen` and `_changed` (for `update` the names of the
-        fields that differ, as a JSON array), and the columns of the record. The record is the new version, or for `delete`
-        and `missing` the last known version. Of an erased record only the key is left. To keep a copy, store
+        `erased`), `_key` (the record's `id` as text), `_last_seen`, `_seen` and `_changed` (for `update` the names of
+        the fields that differ, as a JSON array), and the columns of the record. The record is the new version, or for
+        `delete` and `missing` the last known version. For an erased record, only the key is left. To keep a copy, store
         `Rows.bookmark` with the rows. You may load the same changes twice.
 
         Args:
@@ -149,11 +149,11 @@ class Mirror:
         return Rows(self._mirror.rows(resource, "changes", point, options), what)
 
     def history(self, resource: str) -> Rows:
-        """Returns a row for each sync of a list that the mirror keeps, from the oldest to the newest.
+        """Returns a row for each kept sync of a list, oldest first.
 
         The columns are `generation` (the number of the sync), `started`, `ended`, `records`, `inserts`, `updates`,
-        `deletes`, `reappeared`, `missing` (the records that the mirror kept although they were not delivered), `withheld`
-        (the deletes that were withheld, null if none were), `completeness`, `requests`, `seconds` and `bookmark`. `syncs`
+        `deletes`, `reappeared`, `missing` (the records that were not delivered but not proven to be gone), `withheld`
+        (the withheld deletes, or null), `completeness`, `requests`, `seconds` and `bookmark`. `syncs`
         has the receipts.
 
         Args:
@@ -207,7 +207,8 @@ class Mirror:
         Args:
             resource: The list.
             at: The bookmark or the number of a sync, or a time, which selects the last sync that ended at or before
-                it: text of RFC 3339, a `datetime`, a date such as `"2026-11-20"` or `"yesterday"`, which is the beginning
+                it: text of RFC 3339, a `datetime`, a date such as `"2026-11-20"` or `"yesterday"`, which is the
+                    beginning
                 of that day, or an age such as `"1d"` or a `timedelta`. A time without a time zone is in UTC.
             columns: See `changes`.
             schema: See `changes`.
@@ -232,22 +233,24 @@ class Mirror:
     ) -> None:
         """Removes a list with its history, or erases single records with all their versions and changes.
 
-        Afterwards no byte of what was removed is left in the files of the mirror. If the process ends too early, the next
-        `forget` or sync finishes it. If the service still lists an erased record, the next sync brings it back.
+        Afterwards no byte of the removed data is left in the files of the mirror. If the process ends too early, the
+        next `forget` or sync completes the removal. If the service still lists an erased record, the next sync brings
+        it back.
 
         Args:
             resource: The list.
-            records: The ids of the records to erase; by default the whole list is removed. If no record has one of the ids,
-                nothing is erased.
-            announced: Report each erased record as a change `erased` with its key, so that copies can follow. The changes
-                are kept until `acknowledge`, or until `keep` of a sync removes them.
-            keep_out: Keep a keyed digest of each id, so that syncs do not store the record again. Their receipts count such
-                records as `kept_out`.
+            records: The ids of the records to erase; by default the whole list is removed. If no record has one of the
+                ids, nothing is erased.
+            announced: Report each erased record as a change `erased` with its key, so that copies can follow. The
+                changes are kept until `acknowledge`, or until `keep` of a sync removes them.
+            keep_out: Keep a keyed digest of each id, so that syncs do not store the record again. Their receipts count
+                such records as `kept_out`.
 
         Raises:
-            talentdata.BusyError: A sync is writing to the mirror, or a reader, such as `Rows` that were not read to their
-                end, still needs the bytes of what is removed.
-            talentdata.InvalidArgumentError: The mirror does not have the list or one of the ids, or its records have no id.
+            talentdata.BusyError: A sync is writing to the mirror, or a reader, such as `Rows` that were not read to
+                their end, still needs the removed bytes.
+            talentdata.InvalidArgumentError: The mirror does not have the list or one of the ids, or its records have no
+                id.
         """
         if records is None:
             forget(self._path, resource)
@@ -257,11 +260,11 @@ class Mirror:
             erase(self._path, resource, list(records), announced, keep_out)
 
     def acknowledge(self, resource: str, up_to: int | str | datetime.datetime) -> None:
-        """Removes the changes `erased` up to a sync, once every copy of the list has applied them.
+        """Removes the changes `erased` up to a sync. Call it after every copy of the list applied them.
 
         Args:
             resource: The list.
-            up_to: The bookmark that was stored with the changes, or what else `changes` takes for `since`.
+            up_to: The bookmark that was stored with the changes, or another value as for `since` of `changes`.
 
         Raises:
             talentdata.MismatchError: The sync belongs to another history.

@@ -18,7 +18,7 @@ class Page(Sequence[R], Generic[R]):
     records: list[R]
     """The records, in the service's order."""
     pagination: Pagination
-    """Total, limit, offset and whether more follow."""
+    """The total, the limit, the offset, and whether more records follow."""
     key: str
     """The key of the records in the response."""
 

@@ -26,18 +26,18 @@ def scan_polars(
     schema: pyarrow.Schema | None = None,
     unproven: Unproven = "fail",
 ) -> polars.LazyFrame:
-    """A list as a lazy frame of polars; needs the packages polars and pyarrow.
+    """Returns a list as a lazy frame of polars. Needs the packages polars and pyarrow.
 
     The list is read each time that the frame is collected. Only the columns that a query uses are kept, and `head(n)`
-    reads no more pages than it needs. Filters are applied as the rows come.
+    reads no more pages than it needs. Filters are applied as the rows arrive.
 
     Args:
         resource: The list, such as `"contacts"`.
         client: The client that reads it; by default one with the settings of the environment.
         page_size: See `List.list`.
         columns: See `List.list`.
-        schema: The columns; by default they are decided from the first 1,000 records when this is called.
-        unproven: The reaction when the whole list was read and it is not proven that every record came: `"fail"`
+        schema: The columns; by default this call infers them from the first 1,000 records.
+        unproven: The reaction when the whole list was read and its completeness is not proven: `"fail"`
             raises an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, and `"accept"` does neither.
     """
     pl, arrow = need("polars", "scan_polars()"), need("pyarrow", "scan_polars()")
@@ -76,5 +76,5 @@ def scan_polars(
 
 
 def extra(arrow: Any, schema: pyarrow.Schema) -> pyarrow.Field[Any]:
-    """The column `_extra`, for values that fit no other column."""
+    """Returns the column `_extra`, for values that fit no other column."""
     return schema.field("_extra") if "_extra" in schema.names else arrow.field("_extra", arrow.string())

@@ -1,4 +1,4 @@
-"""The events of the process: its exit, a fork, and Ctrl-C while a thread that is not Python's reads a stream."""
+"""Handles the exit of the process, a fork, and Ctrl-C while a thread outside Python reads a stream."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _interrupts: Interrupts | None = None
 
 
 def _wait() -> None:
-    # Lets threads that deliver a response leave Python, and closed clients leave their budgets. A child that was forked
-    # during this has no such thread, so its count never falls to 0. The number of rounds limits its wait.
+    # Threads that deliver a response leave Python, and closed clients leave their budgets. A child that was forked
+    # during # this time has no such thread, so its count never falls to 0. The number of rounds limits its wait.
     for _ in range(1000):
         if end_work() == 0:
             return
@@ -31,7 +31,7 @@ def interrupts() -> Interrupts | None:
     global _interrupts
     current = threading.current_thread()
     if isinstance(current, threading._DummyThread):
-        # A library has asked again, on its own thread.
+        # A library calls this again, on its own thread.
         return _interrupts
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if not usual or current is not threading.main_thread():

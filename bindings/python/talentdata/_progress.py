@@ -32,13 +32,13 @@ class Work(Protocol):
 
 
 class View(Protocol):
-    """A place where progress is shown."""
+    """A place to show progress."""
 
     interval: float
-    """The shortest time between two updates, in seconds."""
+    """The minimum time between two updates, in seconds."""
 
     def show(self, text: str, done: float | None) -> None:
-        """Shows the progress in words, and the part that is done, if it is known."""
+        """Shows the progress as text, and the completed share, if it is known."""
 
     def end(self, text: str) -> None:
         """Shows the outcome."""
@@ -62,7 +62,7 @@ class Terminal:
         self._write(text, "\n")
 
     def _write(self, text: str, end: str) -> None:
-        # A terminal that has gone does not stop the work.
+        # A closed terminal does not stop the work.
         with suppress(OSError, ValueError):
             if self._is_terminal:
                 text = f"\r\x1b[K{text[: _columns() - 1]}"
@@ -73,7 +73,7 @@ class Terminal:
 def _columns() -> int:
     """Returns the width of the terminal."""
     try:
-        # A terminal that does not know its size has 0.
+        # The size of a terminal is 0 if it is unknown.
         return os.get_terminal_size(sys.stderr.fileno()).columns or 80
     except (OSError, ValueError):
         return 80
@@ -104,14 +104,14 @@ class Notebook:
 
 
 class Bar:
-    """The progress of a scan, an export or a sync, as it is shown. Call it after each page, and close it at the end."""
+    """A display of the progress of a scan, an export or a sync. Call it after each page, and close it at the end."""
 
     __slots__ = ("_began", "_first", "_is_open", "_name", "_shown", "_view", "_work")
 
     def __init__(self, work: Work, name: str, view: View) -> None:
         self._work, self._name, self._view = work, name, view
         self._began = self._shown = time.monotonic()
-        # A scan that continues has records already.
+        # A continued scan already has records.
         self._first, total = work.progress()
         self._is_open = True
         view.show(*self._state(self._first, total))
@@ -131,7 +131,7 @@ class Bar:
                 f"{self._name}: {f'{records:,} records in {seconds:.1f} s' if has_begun else 'nothing was read'}"
             )
 
-    # A loop that was left by `break` drops its iterator, and this with it.
+    # A loop that ends by `break` drops its iterator and this object.
     def __del__(self) -> None:
         with suppress(Exception):
             self.close()
@@ -149,7 +149,7 @@ class Bar:
 
 
 class Reported:
-    """The progress of a scan, an export or a sync, as a function of the caller receives it: after each page."""
+    """Passes the progress of a scan, an export or a sync to a function of the caller after each page."""
 
     __slots__ = ("_last", "_report", "_work")
 
@@ -237,8 +237,8 @@ class AsyncRecords(Generic[R]):
 
     async def __anext__(self) -> R:
         while True:
-            # The inner iterator ends when it would have to wait. A loop is used instead of `next`, because Ctrl-C cannot
-            # interrupt between the loop and its `return`, so that no record is lost.
+            # The inner iterator ends when it would have to wait. A loop is used instead of `next`, because Ctrl-C
+            # cannot interrupt between the loop and its `return`, so that no record is lost.
             for record in self._records:
                 return record
             more = await self._records.wait_for_more()

@@ -16,7 +16,7 @@ T = TypeVar("T")
 #: By kind of field: the possible first characters of the JSON text, and a description of the value for errors.
 _KINDS = {
     "text": ('"', "a string"),
-    "time": ('"', "a time as in RFC 3339"),
+    "time": ('"', "a time in the format of RFC 3339"),
     "integer": ("-0123456789", "a whole number"),
     "number": ("-0123456789", "a number"),
     "boolean": ("tf", "true or false"),
@@ -30,10 +30,10 @@ _KINDS = {
 
 
 class Field(Generic[T]):
-    """A field of the spec: reads and checks its value when the attribute is asked for."""
+    """A field of the API description. Reads and checks its value when the attribute is read."""
 
     name: str
-    """The name on the wire."""
+    """The name of the field in the API."""
     required: bool
     """True if every record has the field."""
 
@@ -90,12 +90,12 @@ class Field(Generic[T]):
         key = record._member("id")
         named = f" {key}" if key is not None and len(key) <= 100 else ""
         return SchemaError(
-            f'{type(record).__name__}{named}: {self.name}: {what}; record["{self.name}"] and record.json show what came'
+            f'{type(record).__name__}{named}: {self.name}: {what}; record["{self.name}"] and record.json show its text'
         )
 
 
 def _whole(text: str) -> int | None:
-    """Returns a whole number from any notation, or None for other numbers. JSON Schema counts 1.0 as an integer."""
+    """Returns an integer from any notation, or None for other numbers. In JSON Schema, 1.0 is an integer."""
     number = decimal.Decimal(text)
     is_whole = number.adjusted() < 40 and number == number.to_integral_value()
     return int(number) if is_whole else None
@@ -122,7 +122,7 @@ class OpenEnum(str):
 
     @property
     def is_known(self) -> bool:
-        """True if the value is one of the known ones."""
+        """True if the value is a known one."""
         known = vars(type(self)).items()
         return any(name.isupper() and value == self for name, value in known)
 
@@ -131,7 +131,7 @@ class OpenEnum(str):
 
 
 class PrintedRecord(Record):
-    """The base class of results that `print` shows with a line for each field, and what it means."""
+    """The base class of results for which `print` shows a line with the value and the meaning of each field."""
 
     __slots__ = ()
 
@@ -145,7 +145,7 @@ class ScanReceipt(PrintedRecord):
     __slots__ = ()
 
     def require_proven(self) -> None:
-        """Raises `IncompleteError` unless it is proven that every record was read, or as many as `limit` asked for.
+        """Raises `IncompleteError` unless the scan is proven complete, or reached its `limit`.
 
         Raises:
             talentdata.IncompleteError: The scan has not ended, or its completeness is not proven.

@@ -1,4 +1,4 @@
-"""A service in this process: to try the package without an account, and for your own tests."""
+"""A sample service in this process, for trials without an account and for your own tests."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from ._async_client import AsyncClient
 from ._client import Client
 from ._talentdata import BaseSandbox
 
-#: Sandboxes that have made a client. Nothing else keeps the service of `talentdata.Sandbox().client()` running.
+#: Sandboxes that created a client. Without this, nothing would keep the service of `talentdata.Sandbox().client()`
+#: running.
 _in_use: set[Sandbox] = set()
 
 
 class Sandbox(BaseSandbox):
-    """The service on a free port of 127.0.0.1, with sample data, without an account.
+    """A sample service on a free port of 127.0.0.1, with sample data, which needs no account.
 
-    Once it has made a client, it runs until it is closed or the process ends. `with` closes it.
+    After it created a client, it runs until it is closed or the process ends. `with` closes it.
 
     Args:
         records: Sizes of lists by name, such as `{"contacts": 100_000}`; others keep their default size.
@@ -26,8 +27,8 @@ class Sandbox(BaseSandbox):
         policy: The method that counts requests: `"clock-window"`, `"first-request-window"`, `"sliding-log"`,
             `"sliding-counter"`, `"token-bucket"`, `"gcra"` or `"unlimited"`.
         rounding: The rounding of `x-ratelimit-reset`: `"up"`, `"down"` or `"fractional"`.
-        limit: Requests admitted per second (40 by default).
-        latency: Seconds added to every round trip.
+        limit: The number of admitted requests per second (40 by default).
+        latency: The time that is added to every round trip, in seconds.
         port: The port; 0 takes any free one.
         faults: Whether to accept fault rules; see `set_faults`.
         token_lifetime: The lifetime of a token, in seconds.
@@ -94,18 +95,18 @@ class Sandbox(BaseSandbox):
         return BaseSandbox.__new__(cls, {name: value for name, value in locals().items() if name != "cls"})
 
     def client(self, **options: Any) -> Client:
-        """Makes a client of this sandbox. Takes the options of `Client`, which override the sandbox's own."""
+        """Creates a client of this sandbox. Takes the options of `Client`, which override the sandbox's own."""
         return Client(**self._settings(options))
 
     def async_client(self, **options: Any) -> AsyncClient:
-        """Makes an async client of this sandbox. Takes the options of `Client`, which override the sandbox's own."""
+        """Creates an async client of this sandbox. Takes the options of `Client`, which override the sandbox's own."""
         return AsyncClient(**self._settings(options))
 
     def set_faults(self, *rules: dict[str, Any]) -> None:
         """Replaces the fault rules, which change responses. Without arguments, removes them.
 
-        With them you can test how your code handles failures of the service. Needs `faults=True`. `talentdata sandbox
-        --help` lists every member of a rule.
+        With fault rules you can test how your code handles failures of the service. Needs `faults=True`. `talentdata
+        sandbox --help` lists every member of a rule.
 
         Args:
             rules: Dicts of `match` and `reply`. The first rule that matches a request applies. `match` selects requests
@@ -114,33 +115,34 @@ class Sandbox(BaseSandbox):
                 `close_after_read`. A response whose status is changed has no body unless `body` sets one.
 
         Raises:
-            talentdata.InvalidArgumentError: A rule is wrong, its path is not one of the service's, or the sandbox was
+            talentdata.InvalidArgumentError: A rule is wrong, the service does not have its path, or the sandbox was
                 started without `faults=True`.
         """
         self._set_faults(json.dumps({"rules": rules}))
 
     def change(self, resource: str, *, update: int = 0, delete: int = 0, insert: int = 0) -> None:
-        """Randomly updates, deletes, then inserts the given numbers of records.
+        """Updates, deletes and inserts the given numbers of random records, in this order.
 
         Raises:
-            talentdata.InvalidArgumentError: There is no such list, or too many records would change.
+            talentdata.InvalidArgumentError: The list does not exist, or has too few records.
         """
         for kind, count in (("update", update), ("delete", delete), ("insert", insert)):
             if count:
                 self._change(resource, f'{{"{kind}": {int(count)}}}')
 
     def changes(self, resource: str, skip: int = 0) -> list[dict[str, Any]]:
-        """Lists every insert, update and delete since the start, in order, to compare with what a client reports.
+        """Returns every insert, update and delete since the start, in order, for comparison with a client's report.
 
-        Each change has `at` (a time in UTC as in RFC 3339), `op` (`"insert"`, `"update"` or `"delete"`), `key` (the
-        `id`; without one, an object of the members) and `record`, which is the new one, or the last one of a delete.
+        Each change has `at` (a time in UTC, in the format of RFC 3339), `op` (`"insert"`, `"update"` or `"delete"`),
+        `key` (the `id`, or without one an object of the members) and `record` (the new version, or the last one before
+        a delete).
 
         Args:
             resource: The list.
             skip: The number of changes to skip at the beginning, such as those already read.
 
         Raises:
-            talentdata.InvalidArgumentError: There is no such list.
+            talentdata.InvalidArgumentError: The list does not exist.
         """
         changes: list[dict[str, Any]] = json.loads(self._changes(resource, skip))
         return changes

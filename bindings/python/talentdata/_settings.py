@@ -12,7 +12,7 @@ _C = TypeVar("_C", bound="ConfiguredClient")
 
 
 class ConfiguredClient(BaseClient):
-    """A client that is made from settings, by name."""
+    """A client that is created from settings, which are keyword arguments."""
 
     __slots__ = ()
 
@@ -51,10 +51,10 @@ class ConfiguredClient(BaseClient):
         client_key: str | PathLike[str] | None = None,
         _origin: BaseClient | None = None,
     ) -> None:
-        """A client with these settings; nothing is sent.
+        """Creates a client with these settings. Sends nothing.
 
-        What is not given comes from the environment (`TALENTDATA_BASE_URL` and so on), else from a section of
-        the profile file, else it has its default.
+        A setting that is not given comes from the environment (`TALENTDATA_BASE_URL` and so on), otherwise from a section
+        of the profile file, otherwise it has its default.
 
         Args:
             base_url: The address of the service, such as https://talent.example. There is no default.
@@ -151,9 +151,9 @@ class ConfiguredClient(BaseClient):
         token_cache: Literal["process", "host"] | None = None,
         proxy: str | None = None,
     ) -> _C:
-        """A client with some settings changed; `__init__` describes them.
+        """Returns a client with some settings changed; `__init__` describes them.
 
-        It spends the request budget of this one, unless settings of that budget differ: `budget`, `share`, `paced`, `on_unreachable`.
+        Both clients share a request budget, unless settings of the budget differ: `budget`, `share`, `paced`, `on_unreachable`.
         """
         return type(self)(
             error_bodies=error_bodies,

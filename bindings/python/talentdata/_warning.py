@@ -1,11 +1,11 @@
-"""The warning that a list was read to its end without a proof that every record came."""
+"""The warning that a list was read to its end, but its completeness is not proven."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 
-#: Packages whose frames can lie between this module and the line that asked for the rows.
+#: Packages whose frames can be between this module and the line that requested the rows.
 _BETWEEN = ("talentdata", "polars", "pandas", "pyarrow")
 
 
@@ -13,13 +13,13 @@ class IncompleteWarning(UserWarning):
     """A warning that a frame may lack records of its list. The text names the doubts, as the receipt does."""
 
 
-# By default, Python shows a warning once for each line of code. A program that reads a list every night needs it every
-# night. Filters of the program have precedence over this one.
+# By default, Python shows a warning once for each line of code. A program that reads a list every night needs the
+# warning # every night. Filters of the program take precedence over this one.
 warnings.simplefilter("always", IncompleteWarning, append=True)
 
 
 def warn(text: str | None) -> None:
-    """Issues a warning, if there is one, for the line that asked for the rows."""
+    """Issues a warning, if there is one, for the line that requested the rows."""
     if text is None:
         return
     # On a thread of an engine, this frame is the only one.

@@ -1,4 +1,4 @@
-"""Lists as tables of a database, by the interface DBAPI of Python: `talentdata.adbc.connect()`.
+"""Lists as tables of a database, with Python's database API: `talentdata.adbc.connect()`.
 
     with talentdata.adbc.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SELECT id, email FROM contacts")
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DRIVER", "ENTRYPOINT", "connect"]
 
-#: The library that has the driver, for managers of drivers that are given its path: the native module of this package.
+#: The path of the library with the driver, which is the native module of this package.
 DRIVER = _talentdata.__file__
-#: The name of the function by which a driver manager loads it.
+#: The name of the function with which a driver manager loads the driver.
 ENTRYPOINT = "AdbcTalentdataInit"
 
 
@@ -34,18 +34,18 @@ def connect(
     """Connects to the service, or opens a mirror. Sends no request.
 
     Each statement reads its list from the service again, which uses the request budget. Columns that a statement does
-    not name are gone before a record is delivered. If it is not proven that every record came, the result ends with an
-    error.
+    not name are removed before a record is delivered. If completeness is not proven, the result ends with an error.
 
     Args:
-        mirror: The file of a mirror, which is read in place of the service.
-        options: Settings of the client, such as `base_url`; those that are not given come from the environment and the
+        mirror: The file of a mirror, which is read instead of the service.
+        options: Settings of the client, such as `base_url`; other settings come from the environment and the
             profile file. Also options of `list`: `unproven`, `columns`, `schema` (JSON text), `fields`, `drop`,
             `page_size`, `limit`, `on_new_field`.
 
     Raises:
         ImportError: A package is missing.
-        adbc_driver_manager.Error: An option or a setting is missing or wrong. Errors of statements are of this type, too.
+        adbc_driver_manager.Error: An option or a setting is missing or wrong. Errors of statements are of this type,
+            too.
     """
     need("pyarrow", "talentdata.adbc")
     dbapi = need("adbc_driver_manager.dbapi", "talentdata.adbc")

@@ -1,4 +1,4 @@
-"""Fixtures of pytest for the tests of applications; pytest loads this plugin automatically.
+"""Fixtures of pytest for the tests of applications. pytest loads this plugin automatically.
 
 Requests are not paced, so that tests are fast. Each test has its own sandbox, so that the faults of one test do not
 affect another. A test, a class, a module or a `conftest.py` overrides `talentdata_sandbox_options` for other data.

@@ -1,4 +1,4 @@
-"""Lists as data frames of Apache Spark, and of engines that speak its protocol, such as Sail.
+"""Lists as data frames of Apache Spark, and of engines with the same protocol, such as Sail.
 
     spark.dataSource.register(talentdata.spark.DataSource)
     contacts = spark.read.format("talentdata").option("resource", "contacts").load()
@@ -43,8 +43,9 @@ class DataSource(_DataSource):
     - `unproven`: `fail` (the default) fails a task whose list is not proven to be complete, `warn` issues an
       `IncompleteWarning` in the task, `accept` does neither.
     - `receipts`: a directory that driver and workers share, for the receipt of each list; see `receipts`.
-    - `base_url`, `client_id`, `client_secret`, `profile`: settings of the client. They become part of the query's plan,
-      so that secrets are better left to the environment or the profile file of each worker.
+    - `base_url`, `client_id`, `client_secret`, `profile`: settings of the client. They become part of the query plan,
+    so
+      keep secrets in the environment or the profile file of each worker instead.
     """
 
     @classmethod
@@ -62,7 +63,7 @@ class DataSource(_DataSource):
 
 
 class _Options:
-    """The options, checked."""
+    """The checked options."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         options = {name.lower(): value for name, value in given.items()}
@@ -107,12 +108,12 @@ class _Reader(DataSourceReader):
 
 
 def receipts(directory: str | os.PathLike[str]) -> list[Receipt]:
-    """Returns the receipts from the directory of the option `receipts`: for each list, that of its last reading."""
+    """Returns the receipt of the last read of each list, from the directory of the option `receipts`."""
     return [Receipt(path.read_text(encoding="utf-8")) for path in sorted(Path(directory).glob("*.json"))]
 
 
 def _keep(receipt: Receipt, directory: Path) -> None:
-    """Writes a receipt. If the task was run again, it replaces the earlier receipt."""
+    """Writes a receipt. If the task runs again, the new receipt replaces the earlier one."""
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=directory, suffix=".tmp", delete=False) as file:
         file.write(receipt.json)

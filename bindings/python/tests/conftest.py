@@ -12,10 +12,10 @@ from support import variables
 import talentdata
 
 # A shell starts background commands with Ctrl-C ignored, and their children inherit that. The children of these tests
-# must receive it.
+# # must receive Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: The slowest test modules. They begin first, so that they do not run alone at the end.
+#: The slowest test modules. They start first, so that they do not run alone at the end.
 LONGEST = ("test_types", "test_documents", "test_spark", "test_memory", "test_interrupt")
 
 

@@ -24,13 +24,13 @@ def until(condition) -> None:
 
 
 def kept(path) -> bool:
-    """Returns whether an unfinished export has kept records from which it can continue."""
+    """Returns whether an unfinished export has kept records, so that it can be resumed."""
     checkpoint = pathlib.Path(f"{path}.part", "checkpoint")
     return checkpoint.exists() and '"progress":null' not in checkpoint.read_text(encoding="utf-8")
 
 
 def assert_whole(delivered: list[str], changes: list, count: int, deletes: int) -> None:
-    """Asserts that a scan has delivered each record exactly once, while the list changed.
+    """Asserts that a scan delivered each record exactly once, while the list changed.
 
     The list had `count` records at the start. More than `deletes` of them were deleted during the scan.
     """
@@ -56,7 +56,7 @@ LISTS = {
 
 @contextlib.contextmanager
 def unproven_sandbox(kind):
-    """A sandbox whose contacts are a list of this kind."""
+    """Starts a sandbox whose contacts are a list of this kind."""
     with talentdata.Sandbox(records={"contacts": 300}, policy="unlimited", **LISTS[kind]) as sandbox:
         if kind == "cut short":
             end = {"total": 300, "limit": 100, "hasMore": False}
@@ -71,7 +71,7 @@ def unproven_sandbox(kind):
 
 @contextlib.contextmanager
 def served(kind):
-    """The list of contacts of such a sandbox, by a client."""
+    """Yields the list of contacts of such a sandbox."""
     with unproven_sandbox(kind) as sandbox, sandbox.client(paced=False) as client:
         yield client.contacts
 

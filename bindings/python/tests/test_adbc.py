@@ -1,4 +1,4 @@
-"""The ADBC driver, through the driver manager and the programs that use it."""
+"""The ADBC driver, through the driver manager and programs that use it."""
 
 import subprocess
 import sys
@@ -42,7 +42,7 @@ def fetch(connection, sql):
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_a_query_has_what_an_export_has(name, client, connection, tmp_path):
+def test_a_query_and_an_export_have_the_same_rows(name, client, connection, tmp_path):
     path = tmp_path / "list.parquet"
     getattr(client, name).export(path)
     exported = pyarrow.parquet.read_table(path)
@@ -57,7 +57,7 @@ def test_a_query_has_only_the_columns_that_it_names(connection):
     assert polars.read_database("SELECT * FROM main.pools", connection).height == 3
 
 
-def test_other_statements_are_refused_with_the_way_out(connection):
+def test_other_statements_are_refused_with_a_solution(connection):
     with pytest.raises(adbc_driver_manager.ProgrammingError, match="WHERE.*DuckDB"):
         fetch(connection, "SELECT * FROM contacts WHERE id = 'x'")
     with pytest.raises(adbc_driver_manager.ProgrammingError, match='has no column "shoeSize"'):
@@ -122,7 +122,7 @@ def test_wrong_options_are_named():
         talentdata.adbc.connect(client_secret=b"secret")
 
 
-def test_install_writes_a_manifest_by_which_the_driver_has_a_name(sandbox, monkeypatch, tmp_path):
+def test_install_writes_a_manifest_that_names_the_driver(sandbox, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     done = subprocess.run([sys.executable, "-m", "talentdata", "adbc", "install"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

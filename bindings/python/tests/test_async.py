@@ -46,7 +46,7 @@ async def test_a_frame_after_a_timeout_has_all_rows():
     with talentdata.Sandbox(records={"contacts": 9000}, policy="unlimited", faults=True) as sandbox:
         # The service hangs after the first batch of 4,096 rows.
         sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 60}, "reply": {"delay_ms": 600_000}})
-        # With these settings the client requests a hanging page again.
+        # With these settings, the client requests a hanging page again.
         async with sandbox.async_client(paced=False, attempt_timeout=0.5, max_attempts=20) as client:
             scan = client.contacts.list()
             with pytest.raises(asyncio.TimeoutError):

@@ -123,7 +123,7 @@ def test_every_list_can_be_read(client, sandbox):
     assert {"/v1/ja/departments", "/v1/taxonomy/roles"} < set(paths) and [*paths.values()] == [1] * 9
 
 
-def test_the_secret_may_be_a_function_and_its_failure_is_said(sandbox):
+def test_the_secret_may_be_a_function_and_its_failure_is_reported(sandbox):
     settings = {"base_url": sandbox.base_url, "client_id": sandbox.client_id, "environment": False}
     asked = []
 
@@ -134,7 +134,7 @@ def test_the_secret_may_be_a_function_and_its_failure_is_said(sandbox):
     with talentdata.Client(client_secret=secret, **settings) as client:
         assert client.permissions().roles
     assert len(asked) == 1
-    for function, says in ((lambda: 1 / 0, "ZeroDivisionError"), (lambda: b"x", "it has returned no str \\(bytes\\)")):
+    for function, says in ((lambda: 1 / 0, "ZeroDivisionError"), (lambda: b"x", "it must return a str, not bytes")):
         with pytest.raises(talentdata.ConfigError, match=f"client_secret: its function failed: .*{says}"):
             talentdata.Client(client_secret=function, **settings)
 

@@ -1,4 +1,4 @@
-"""Our columns compared with those of DuckDB and Polars for the same JSON Lines: equal, or as docs/columns.md says."""
+"""Compares our columns with those of DuckDB and Polars for the same JSON Lines. docs/columns.md lists all differences."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import talentdata
 
-#: Values of a field `x`: those in the sample, those after it, and the row of the manual for readers that differ.
+#: Values of a field `x`: in the sample, after it, and the row of the manual for readers that differ.
 AWKWARD = {
     "mixed types": (["1", '"a"', "true"], [], "mixed types"),
     "a string late among integers": (["1", "2"], ['"n/a"', "3"], "what comes after the sample"),
@@ -39,7 +39,7 @@ AWKWARD = {
 
 
 def documented():
-    """Returns, for each case of the manual, which of DuckDB and Polars make another column."""
+    """Returns, for each case of the manual, the readers (DuckDB, Polars) that infer another column."""
     manual = (Path(__file__).parents[3] / "docs" / "columns.md").read_text(encoding="utf-8")
     _, table = manual.split("| case | DuckDB | Polars |\n|---|---|---|\n")
     rows = [line.strip("| ").split(" | ") for line in table.split("\n\n")[0].splitlines()]

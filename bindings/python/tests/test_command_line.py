@@ -22,7 +22,7 @@ def test_data_goes_to_standard_output_and_errors_have_their_code(way):
     assert result.returncode == 0 and json.loads(result.stdout)["version"] == "1.8.2", result.stderr
     result = run("nonsense")
     assert result.returncode == 2 and "nonsense" in result.stderr and result.stdout == ""
-    # With the budget of the process, the program does not learn of an outage that others found at this port.
+    # With the budget of the process, the program does not know of an outage that other processes found at this port.
     result = run("version", TALENTDATA_BASE_URL="http://127.0.0.1:1", TALENTDATA_BUDGET="process")
     assert result.returncode == 13 and "cannot connect" in result.stderr
 

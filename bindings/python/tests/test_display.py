@@ -1,4 +1,4 @@
-"""Shows objects to people: tables in notebooks, with all text escaped, and texts that say what can be done next."""
+"""Display of objects: tables in notebooks with escaped text, and texts with advice for the next step."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 
 import talentdata
 
-#: A text that would run, change colours, or turn the direction of writing, if it were not escaped.
+#: A text that would run a script, change colours, or reverse the text direction, if it were not escaped.
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e&\"'"
 
 
-#: The same text as people see it.
+#: The text as people see it, with visible escapes.
 SHOWN = HOSTILE.replace("\x1b", "\\x1b").replace("\u202e", "\\u202e")
 
 
@@ -36,7 +36,7 @@ class Tables(html.parser.HTMLParser):
 
 
 def tables(thing: object) -> Tables:
-    """Returns the HTML of an object, which has no script, no colour and nothing to fetch."""
+    """Returns the parsed HTML of an object. Asserts that it has no script and no colour, and loads nothing."""
     source = thing._repr_html_()  # type: ignore[attr-defined]
     found = Tables(source)
     assert found.elements <= {"div", "strong", "table", "thead", "tbody", "tr", "th", "td"}
@@ -47,7 +47,7 @@ def tables(thing: object) -> Tables:
 
 @pytest.fixture
 def hostile(sandbox):
-    """Makes the pools one record with hostile names and values."""
+    """Replaces the pools by one record with hostile names and values."""
     record = {"id": HOSTILE, "name": HOSTILE, HOSTILE: {HOSTILE: [HOSTILE]}, "long": "LONG"}
     page = {"pools": [record], "pagination": {"total": 1, "limit": 100, "offset": 0, "hasMore": False}}
     # Python refuses to write an integer with this many digits.
@@ -88,7 +88,7 @@ def test_each_object_is_a_small_table(client, sandbox, tmp_path):
     assert len(found.text) < 5000
 
 
-def test_the_repr_of_a_scan_says_what_it_has_read_and_what_comes_next(client, sandbox):
+def test_the_repr_of_a_scan_has_its_progress_and_the_next_step(client, sandbox):
     scan = client.contacts.list()
     assert "not begun; iterate over it, or call to_arrow()" in repr(scan)
     records = iter(scan)

@@ -1,4 +1,4 @@
-"""Ends of interpreters and processes: each is silent and in time, and a call is right or CLOSED."""
+"""Ends of interpreters and processes. Each is silent and quick, and a call succeeds or raises `ClosedError`."""
 
 import os
 import subprocess
@@ -49,7 +49,8 @@ def begun():
     return records
 """
 
-# A destructor makes calls with its own client and with one that is made there; fails; and reads what needs another module.
+# A destructor makes calls with its own client and with a new one, raises an error, and reads a value that needs another
+# # module.
 LATE = """
 class Late:
     def __init__(self):
@@ -112,7 +113,7 @@ if __name__ == "__main__":
     pool.join()
 """
 
-#: Programs and what they print.
+#: Programs, and their expected output.
 ENDS = {
     "os._exit with a scan open": ("kept = begun()\nhanging()\nos._exit(0)", ""),
     "os._exit of a thread": (
@@ -162,7 +163,7 @@ own, records, *calls = loop.run_until_complete(begin())
     ),
     "an exit handler before the import": (f"{HEAD}atexit.register(use_late)\n{CLIENT}", "closed 1.8.2\n"),
     "an exit handler after the import": ("atexit.register(use_late)", "1.8.2 1.8.2\n"),
-    "an exit handler behind close": ("atexit.register(use_late)\natexit.register(client.close)", "1.8.2 closed\n"),
+    "an exit handler after close": ("atexit.register(use_late)\natexit.register(client.close)", "1.8.2 closed\n"),
     "a thread that outlives main": (
         """
 def outlive():
@@ -195,7 +196,7 @@ threading.Thread(target=outlive).start()
         "threading.Thread(target=lambda: (hanging(), os.kill(os.getpid(), signal.SIGUSR1))).start()\nhang()",
         "1.8.2\n",
     ),
-    "another program in its place": ("kept = begun()\nhanging()\nos.execvp('true', ['true'])", ""),
+    "an exec of another program": ("kept = begun()\nhanging()\nos.execvp('true', ['true'])", ""),
     "a sub-interpreter is refused": (f"{SUB}\nprint(call(), asyncio.run(use_async()))", "1.8.2 1.8.2\n"),
     **{
         f"a child that ends by {end}": (f"kept = begun()\nhanging()\n{CHILD.format(end)}", "0 1.8.2\n")

@@ -22,14 +22,14 @@ SLOW = {"match": {"path": "/v1/contacts", "from": 2}, "reply": {"delay_ms": 600_
 
 
 @pytest.mark.parametrize("kind", READ)
-async def test_the_format_is_given_or_that_of_the_extension(client, async_client, tmp_path, kind, capsys):
+async def test_the_format_is_given_or_follows_from_the_extension(client, async_client, tmp_path, kind, capsys):
     path, named = tmp_path / f"contacts.{kind}", tmp_path / "contacts.data"
     receipt = client.contacts.export(path, progress=True)
     assert "contacts: 450 records in " in capsys.readouterr().err
     assert (receipt.resource, receipt.records, receipt.completeness) == ("contacts", 450, "proven")
     await async_client.contacts.export(str(named), format=kind)
     assert READ[kind](path) == READ[kind](named) == [contact.id for contact in client.contacts.list()]
-    assert capsys.readouterr().err == ""  # standard error is no terminal here
+    assert capsys.readouterr().err == ""  # standard error is not a terminal here
     found = talentdata.verify(path, receipt)
     assert found and found.matches and found.written["records"] == 450
     found.raise_for_differences()
@@ -44,7 +44,7 @@ async def test_the_format_is_given_or_that_of_the_extension(client, async_client
 
 async def test_a_task_that_is_cancelled_is_resumed(sandbox, async_client, tmp_path):
     path = tmp_path / "contacts.csv"
-    # With a given schema, the export need not wait for a sample: it writes the first page when it comes.
+    # With a given schema, the export writes the first page at once, without waiting for a sample.
     schema = await async_client.contacts.schema()
     sandbox.set_faults(SLOW)
     task = asyncio.create_task(async_client.contacts.export(path, schema=schema))
@@ -120,7 +120,7 @@ def test_several_lists_in_one_export_have_their_own_schemas(client, tmp_path):
         assert talentdata.verify(tmp_path / "lists" / f"{receipt.resource}.parquet", receipt)
 
 
-def test_an_error_says_by_itself_whether_a_repeat_may_help(client, sandbox):
+def test_an_error_says_whether_a_retry_may_help(client, sandbox):
     for status, retryable in ((503, True), (501, False)):
         sandbox.set_faults({"match": {"path": "/v1/contacts"}, "reply": {"status": status}})
         with pytest.raises(talentdata.ServerError) as caught:
@@ -128,7 +128,7 @@ def test_an_error_says_by_itself_whether_a_repeat_may_help(client, sandbox):
         assert caught.value.retryable is retryable
 
 
-def test_files_of_lists_have_their_names_however_the_lists_are_spelled(client, tmp_path):
+def test_file_names_do_not_depend_on_the_spelling_of_the_lists(client, tmp_path):
     client.export(["ja/skills", "JA-TASKS"], tmp_path / "lists")
     assert sorted(file.name for file in (tmp_path / "lists").iterdir()) == ["ja_skills.jsonl", "ja_tasks.jsonl"]
     with pytest.raises(talentdata.InvalidArgumentError, match="did you mean contacts"):

@@ -1,4 +1,4 @@
-"""Data frames: each library reads the columns, without loss and without undetected ends. Lazy frames of Polars."""
+"""Data frames: each library reads the columns without loss, and detects an incomplete stream. Lazy frames of Polars."""
 
 import duckdb
 import pandas
@@ -19,7 +19,7 @@ def test_every_library_reads_the_scan_itself(client):
     assert duckdb.from_arrow(pyarrow.table(client.contacts.list())).count("*").fetchall() == [(450,)]
 
 
-def test_batches_have_the_rows_that_were_asked_for(client, tmp_path):
+def test_batches_have_the_requested_rows(client, tmp_path):
     def sizes(rows):
         return [batch.num_rows for batch in pyarrow.RecordBatchReader.from_stream(rows)]
 
@@ -34,7 +34,7 @@ def test_batches_have_the_rows_that_were_asked_for(client, tmp_path):
             client.contacts.list(batch_rows=wrong)
 
 
-def test_pandas_keeps_integers_exact_beside_empty_cells(client):
+def test_pandas_keeps_integers_exact_next_to_empty_cells(client):
     frame = client.ja_tasks.list().to_pandas()
     records = list(client.ja_tasks.list())
     assert len(frame) == 230 and str(frame["id"].dtype) == "Int64"
@@ -89,7 +89,7 @@ def test_a_failed_conversion_can_be_repeated(client, monkeypatch):
 
 
 def test_a_stream_is_read_once(client):
-    client.contacts.list().__arrow_c_stream__()  # released although nobody reads it
+    client.contacts.list().__arrow_c_stream__()  # released without a read
     scan = client.contacts.list()
     one, other = (pyarrow.RecordBatchReader.from_stream(scan) for _ in range(2))
     assert one.read_all().num_rows == scan.receipt.records == 450
@@ -105,7 +105,7 @@ def stays_failed(reader, words):
             read()
 
 
-def test_a_stream_that_has_failed_stays_failed(client, sandbox):
+def test_a_failed_stream_stays_failed(client, sandbox):
     sandbox.set_faults({"match": {"path": "/v1/contacts", "from": 3}, "reply": {"status": 403}})
     reader = pyarrow.RecordBatchReader.from_stream(client.contacts.list(page_size=10))
     stays_failed(reader, "may not do this")
@@ -126,7 +126,7 @@ def test_a_stream_of_a_mirror_that_fails_in_the_middle_stays_failed(tmp_path):
     stays_failed(reader, "mirror.db")
 
 
-def test_a_query_of_polars_reads_the_list_each_time_and_only_what_it_uses():
+def test_each_query_of_polars_reads_the_list_and_only_the_columns_it_uses():
     with talentdata.Sandbox(records={"contacts": 1500}, policy="unlimited") as sandbox, sandbox.client() as client:
         contacts = talentdata.scan_polars("contacts", client=client)
         whole = client.contacts.list().to_polars()

@@ -16,7 +16,7 @@ from support import kept, until, variables
 
 import talentdata
 
-#: The time to react to the signal, in seconds. Every wait lasts far longer, so a child that ignores it fails anywhere.
+#: The time to react to the signal, in seconds. Every wait lasts far longer, so a child that ignores the signal fails.
 PATIENCE = 20
 
 CHILD = """
@@ -106,7 +106,7 @@ PLACES = {
 def test_ctrl_c_ends_a_wait_and_the_client_stays_usable(place, sandbox, tmp_path):
     match, reply, before, wait = PLACES[place]
     sandbox.set_faults({"match": match, "reply": reply})
-    # The wait that the service has asked for outlasts the interruption, so another client makes the next call.
+    # The wait that the service requested outlasts the interruption, so another client makes the next call.
     other = "client = talentdata.Client(client_id='other'); "
     after = (other if place in ("budget", "backoff") else "") + USABLE
     assert interrupt(sandbox, wait, str(tmp_path / "mirror.db"), before=before, after=after) == "1.8.2\n"
@@ -115,7 +115,7 @@ def test_ctrl_c_ends_a_wait_and_the_client_stays_usable(place, sandbox, tmp_path
 
 def test_ctrl_c_ends_connecting():
     with socket.socket() as full, contextlib.ExitStack() as waiting:
-        # The queue of connections is full, and no one accepts them, so that connecting waits.
+        # The queue of connections is full and nobody accepts them, so that connecting waits.
         full.bind(("127.0.0.1", 0))
         full.listen(0)
         address = full.getsockname()
@@ -152,7 +152,7 @@ def test_ctrl_c_keeps_the_records_of_an_export(stopping, tmp_path):
     assert (receipt.resumed, receipt.records, receipt.completeness) == (1, 20_000, "proven")
 
 
-#: For each interrupted use, the outcome of its repetition: all rows, or a refusal that names the solution.
+#: The outcome of repeating each interrupted use: all rows, or a refusal that names the solution.
 WHOLE, REFUSED = "20000 20000 proven", "refused"
 AGAIN = {
     "scan.to_arrow()": WHOLE,
@@ -173,7 +173,7 @@ INSIST = """for _ in range(1000):
         try:
             {use}
         except Exception as error:
-            # DuckDB also checks for signals, and raises its own error for one that it sees first.
+            # DuckDB also checks for signals, and raises its own error if it sees a signal first.
             if str(error) == "Query interrupted":
                 raise KeyboardInterrupt"""
 

@@ -12,7 +12,7 @@ import talentdata
 
 @pytest.fixture
 def counted():
-    """A client, and a function that counts the requests for contacts so far."""
+    """Yields a client, and a function that counts the requests for contacts so far."""
     with talentdata.Sandbox(records={"contacts": 1500}, policy="unlimited") as sandbox, sandbox.client() as client:
         yield client, lambda: sandbox.stats()["requests_by_path"].get("/v1/contacts", 0)
 
@@ -30,7 +30,7 @@ def test_engines_read_a_list_itself(client):
     assert table.num_rows == 450 and table.schema == pyarrow.schema(contacts)
 
 
-def test_the_columns_are_requested_once_and_never_if_the_list_was_read(counted):
+def test_the_columns_are_requested_once_or_never_after_a_read(counted):
     client, requests = counted
     schema = pyarrow.schema(client.contacts)
     first = requests()
@@ -39,7 +39,7 @@ def test_the_columns_are_requested_once_and_never_if_the_list_was_read(counted):
     assert pyarrow.table(client.contacts).schema == schema
 
 
-def test_a_read_tells_the_columns_to_later_readers(counted):
+def test_a_read_decides_the_columns_for_later_readers(counted):
     client, requests = counted
     table = pyarrow.table(client.contacts)
     read = requests()

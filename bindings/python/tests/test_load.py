@@ -15,7 +15,7 @@ COLUMNS = ["_key", "email", "firstName"]
 
 
 def code(title, language, manual=MANUAL):
-    """Returns the code blocks of a section in this language. Without a title, returns those before all sections."""
+    """Returns the code blocks of a section in this language. Without a title, returns the blocks before all sections."""
     section = manual.split(f"## {title}\n")[1] if title else manual
     pieces = section.split("\n## ")[0].split(f"```{language}\n")[1:]
     return [piece.split("```")[0] for piece in pieces]
@@ -65,7 +65,7 @@ def rounds(load):
             sandbox.change("contacts", update=40, delete=20, insert=15)
             earlier = pathlib.Path("mirror.db").read_bytes()
             yield sync(False)
-            # The mirror is restored from a copy. The next sync has the number of one that was loaded before.
+            # The mirror is restored from a copy. The next sync has the number of a sync that was loaded before.
             pathlib.Path("mirror.db").write_bytes(earlier)
             sandbox.change("contacts", update=10, delete=5)
             yield sync(True)

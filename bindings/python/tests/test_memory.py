@@ -68,7 +68,7 @@ print(len(kept), sum(len(contact.json) for contact in kept), resident() - before
 
 @pytest.mark.parametrize("work", ["calls", "failures", "scans", "abandoned", "objects", "cycles"])
 def test_memory_does_not_grow(work):
-    # The growth after twice as much work as before the measurement. The allocator may keep a little.
+    # This is the growth during twice as much work as before the measurement. The allocator may keep a little memory.
     assert int(python(CODE + GROWTH, work)) < 4 << 20
 
 
@@ -82,7 +82,7 @@ def test_an_event_loop_that_is_never_run_again_is_collected(sandbox, async_clien
     async def call():
         return async_client._call("getVersion", None, None)
 
-    # The response comes when the loop no longer runs.
+    # The response arrives after the loop stopped.
     sandbox.set_faults({"reply": {"delay_ms": 500}})
     loop = asyncio.new_event_loop()
     future = loop.run_until_complete(call())
@@ -92,5 +92,5 @@ def test_an_event_loop_that_is_never_run_again_is_collected(sandbox, async_clien
     loop._selector.close(), loop._ssock.close(), loop._csock.close()
     loop._closed = True
     del loop, future
-    # The thread that has delivered the response may still hold the loop for a moment.
+    # The thread that delivered the response may still hold the loop for a short time.
     until(lambda: gc.collect() >= 0 and gone() is None)

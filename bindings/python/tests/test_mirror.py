@@ -128,7 +128,7 @@ def test_rows_are_those_at_the_time_of_the_call(sandbox, client, tmp_path):
     client.sync(["pools"], tmp_path / "mirror.db")
     assert rows.to_arrow().num_rows == 3
     assert rows.to_arrow().num_rows == 8
-    # The bookmark stays that of the first reading, because loading changes twice does no harm.
+    # The bookmark stays the one of the first read, because loading changes twice does no harm.
     assert rows.bookmark == bookmark and bookmark.endswith(":1")
 
 
@@ -182,7 +182,7 @@ def test_the_history_is_a_table_with_a_row_for_each_sync(sandbox, client, tmp_pa
     assert len(rows.to_pandas()) == len(rows.to_polars()) == 2
 
 
-def test_missing_records_can_be_left_out(sandbox, client, tmp_path):
+def test_missing_records_can_be_omitted(sandbox, client, tmp_path):
     path = tmp_path / "mirror.db"
     client.sync(["ja_tasks"], path)
     sandbox.change("ja_tasks", delete=115)

@@ -1,4 +1,4 @@
-"""Options: each method takes those of the table under their names, and documents them."""
+"""Options: each method takes the options of the table by their names, and documents them."""
 
 import inspect
 import re
@@ -19,7 +19,7 @@ VERBS = {
     "schemas": [talentdata.List.schema, talentdata.AsyncList.schema],
     "mirrors": [talentdata.Mirror.changes, talentdata.Mirror.current, talentdata.Mirror.as_of],
 }
-#: Arguments that are no options: the display of progress, the file format, and whether missing records are rows.
+#: Arguments that are not options: the display of progress, the file format, and the choice about missing records.
 OTHERS = {"format", "missing", "progress"}
 
 

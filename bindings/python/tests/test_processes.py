@@ -45,7 +45,7 @@ def test_a_forked_child_has_its_own_connections_and_share_of_the_budget(sandbox)
 def test_a_fork_while_another_thread_waits(sandbox, client):
     sandbox.set_faults({"match": {"path": "/v1/version", "nth": 1}, "reply": {"delay_ms": 600_000}})
     with ThreadPoolExecutor() as threads:
-        # The following code could not run if the waiting thread held the GIL.
+        # The following code runs only if the waiting thread does not hold the GIL.
         waiting = threads.submit(client.version)
         until(lambda: sandbox.stats()["requests"] == 1)
         assert in_child(lambda: client.version().version) == "1.8.2"
@@ -62,7 +62,7 @@ with talentdata.Client() as client:
     client.version()
 child = os.fork()
 if child == 0:
-    # Daemons do this. It closes every descriptor of the parent's runtime.
+    # Daemons do this, and it closes every descriptor of the parent's runtime.
     os.closerange(3, 256)
     print(talentdata.Client().version().version, flush=True)
     os._exit(0)
@@ -70,7 +70,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-def test_a_daemon_that_has_closed_every_descriptor_makes_a_client(sandbox):
+def test_a_daemon_that_closed_every_descriptor_creates_a_client(sandbox):
     assert python(DAEMON, sandbox=sandbox) == "1.8.2\n"
 
 
@@ -83,7 +83,7 @@ next(records)
 
 
 @pytest.mark.parametrize("end", ["", "client.close()", "other = client.with_options(max_attempts=2); other.version()"])
-def test_a_process_that_ends_has_left_the_budget(sandbox, end):
+def test_a_process_leaves_the_budget_at_its_end(sandbox, end):
     with Valkey(os.environ["TALENTDATA_VALKEY_SERVER"]) as server:
         assert python(LEAVING + end, server.url, sandbox=sandbox) == ""
         with sandbox.client(budget=server.url) as client:
@@ -128,7 +128,7 @@ def test_clients_a_forked_child_and_the_command_line_share_a_token(environment, 
         assert client.with_options(max_attempts=1).permissions().roles == ["sandbox-user"]
         assert json.loads(command.communicate()[0])["roles"] == ["sandbox-user"] and command.returncode == 0
         assert service.stats()["token_posts"] == 1
-        # A client that does not share it invalidates the token. A forked child then renews it for its parent.
+        # A client that does not share the token invalidates it. A forked child then renews it for its parent.
         with service.client() as other:
             other.permissions()
         assert in_child(lambda: client.permissions().roles) == ["sandbox-user"]

@@ -42,7 +42,7 @@ LOGGING = (
 lock, heard = threading.Lock(), 0
 def hear(message):
     global heard
-    with lock:  # another thread may hold it, and wait for this one's interpreter lock
+    with lock:  # another thread may hold it, and wait for the interpreter lock of this thread
         heard += message.startswith("received a response operation=getVersion")
 sys.setswitchinterval(1e-5)
 stop = threading.Event()
@@ -66,7 +66,7 @@ BUSY = (
     + """
 heard = 0
 def hear(message):
-    # This writes to no file: another thread may hold the lock of a file when this process forks.
+    # This does not write to a file, because another thread may hold the lock of a file when this process forks.
     global heard
     heard += message.startswith("received a response")
 def work():
@@ -146,8 +146,8 @@ begun = time.monotonic()
 print(os.waitpid(-1, 0)[1], time.monotonic() - begun < 10)
 """
 
-# Making an exception runs Python code, which may switch threads, so no lock may be held then. A deadlock would run into
-# the timeout.
+# Creating an exception runs Python code, which may switch threads, so no lock may be held then. A deadlock would run
+# into # the timeout.
 REFUSED = """
 sys.setswitchinterval(1e-6)
 client.close()

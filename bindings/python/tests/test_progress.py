@@ -1,4 +1,4 @@
-"""Progress: a line on a terminal, one output in a notebook, a function of the program, or nothing at all."""
+"""Progress: a line on a terminal, one output in a notebook, a function of the program, or nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from talentdata import _progress
 
 
 class Work:
-    """A scan that has read what the test says."""
+    """A scan whose progress the test sets."""
 
     def __init__(self) -> None:
         self.read: tuple[int, int | None] = (0, None)
@@ -23,7 +23,7 @@ class Work:
 
 
 class Screen:
-    """Notes what is shown."""
+    """Records what is shown."""
 
     interval = 0.0
 
@@ -55,7 +55,7 @@ def test_it_says_connecting_before_the_first_page_and_a_full_bar_is_a_whole_list
     assert len(screen.shown) == 8 and screen.shown[-1][0].startswith("contacts: 300 records in ")
 
 
-def test_what_read_nothing_does_not_say_0_records():
+def test_work_that_read_nothing_does_not_say_0_records():
     work, screen = Work(), Screen()
     _progress.Bar(work, "contacts", screen).close()
     assert screen.shown[-1] == ("contacts: nothing was read", None)

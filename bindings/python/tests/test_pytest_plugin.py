@@ -1,4 +1,4 @@
-"""The fixtures of the package, in test suites like those of users."""
+"""The fixtures of the package, in test suites that users might write."""
 
 import re
 from pathlib import Path

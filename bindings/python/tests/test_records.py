@@ -1,4 +1,4 @@
-"""Records: attributes, wire names, exact numbers, equality."""
+"""Records: attributes, names in the API, exact numbers, equality."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ TEXT = (
 TWICE = '{"id":"a","firstName":"A","lastName":"B","email":"c","x":1,"id":"b","\\u0078":{"y":1,"y":2}}'
 
 
-def test_documented_fields_are_attributes_and_all_fields_have_their_wire_names():
+def test_documented_fields_are_attributes_and_all_fields_have_their_api_names():
     contact = Contact(TEXT)
     assert (contact.id, contact.first_name, contact.last_name, contact.email) == ("7", "Ada", "Löw", "a@example.com")
     assert contact["firstName"] == "Ada" and contact["esc"] == '"q"' and contact["none"] is None
@@ -85,7 +85,7 @@ def test_records_and_columns_keep_the_received_text_byte_for_byte(client, sandbo
     sandbox.set_faults(
         {"match": {"path": "/v1/contacts"}, "reply": {"body": body, "headers": {"content-type": "application/json"}}}
     )
-    # For a repeated member, the last value counts: for the identity of the records and in columns.
+    # The last value of a repeated member wins, for the identity of records and in columns.
     scan = client.contacts.list()
     assert [contact.json for contact in scan] == texts and scan.receipt.completeness == "proven"
     assert client.contacts.list().to_arrow()["id"].to_pylist() == ["b", str(2**64)]

@@ -8,7 +8,7 @@ import pytest
 import talentdata
 
 
-def test_a_sandbox_that_nobody_holds_serves_its_client():
+def test_a_sandbox_without_references_serves_its_client():
     client = talentdata.Sandbox(records={"pools": 120}, policy="unlimited").client(paced=False)
     gc.collect()
     assert len(client.pools.list().to_arrow()) == 120

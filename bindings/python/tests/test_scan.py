@@ -34,7 +34,7 @@ def test_an_error_names_the_page_and_ends_the_scan(client, sandbox):
             use(records)
         assert (caught.value.status, caught.value.request_id) == (403, "r-7")
         assert (caught.value.offset > 0) == (begin > 1)
-        # Neither the failed scan nor its iterator may end as if the list were complete.
+        # Neither the failed scan nor its iterator may look complete.
         for again in (lambda: list(scan), lambda: list(records), scan.to_arrow, lambda: pyarrow.table(scan)):
             with pytest.raises(talentdata.InvalidArgumentError, match="has failed"):
                 again()

@@ -63,8 +63,8 @@ def test_an_unproven_list_fails_its_task_unless_that_is_accepted(spark, environm
             assert load(spark, resource="pools", unproven="warn").toArrow().num_rows > 0
 
 
-def test_a_task_that_dies_is_run_again_and_counts_once(environment, tmp_path):
-    """As engines do, the test pickles the reader of a task, stops it in the middle, and reads the list again."""
+def test_a_task_that_dies_runs_again_and_counts_once(environment, tmp_path):
+    """Pickles the reader of a task, stops it in the middle, and reads the list again, as engines do."""
     from cloudpickle import dumps, loads
 
     with talentdata.Sandbox(records={"contacts": 2000}, policy="unlimited") as sandbox:

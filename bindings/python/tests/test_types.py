@@ -16,7 +16,7 @@ EXAMPLES = sorted((PROJECT / "examples").glob("*.py"))
 
 
 def run(*command):
-    """Runs a command in a directory in which the sources do not hide the installed package."""
+    """Runs a command in a directory where the sources do not hide the installed package."""
     result = subprocess.run(command, cwd=PROJECT / "tests", capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
 

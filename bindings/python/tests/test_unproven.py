@@ -1,4 +1,4 @@
-"""Lists that were read to their end without a proof that every record came: each reader fails or warns."""
+"""Lists that were read to their end without a proof of completeness: each reader fails or warns."""
 
 import sys
 import warnings
@@ -81,12 +81,12 @@ def test_a_stream_ends_as_the_option_says(name, contacts):
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always")
         assert len(STREAMS[name](contacts.list(schema=ID, unproven="warn"))) > 0
-        # On a thread that an engine has made, the warning is issued by another thread, and may come later.
+        # If an engine reads on its own thread, another thread issues the warning, perhaps later.
         until(lambda: issued)
     assert [one.category for one in issued] == [talentdata.IncompleteWarning]
 
 
-def test_a_warning_is_for_the_line_that_asked_for_the_rows(contacts):
+def test_a_warning_is_for_the_line_that_requested_the_rows(contacts):
     with pytest.warns(talentdata.IncompleteWarning) as issued:
         contacts.list().to_polars()
         contacts.list().to_arrow()

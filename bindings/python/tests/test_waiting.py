@@ -1,4 +1,4 @@
-"""Messages as records of Python's logging, even while a call waits."""
+"""Log messages as records of Python's logging, even while a call waits."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ MUCH_LATER = {"match": VERSION, "reply": {"status": 503, "headers": {"retry-afte
 
 
 def messages(caplog) -> list[str]:
-    """Returns the messages that the library has logged."""
+    """Returns the messages that the library logged."""
     return [record.getMessage() for record in caplog.records if record.name == "talentdata"]
 
 
@@ -68,7 +68,7 @@ def test_a_record_has_the_facts_as_attributes(sandbox, caplog):
 
 @pytest.fixture
 def handle():
-    """A function that adds a handler, which calls the given function for each message."""
+    """Yields a function that adds a handler, which calls the given function for each message."""
     logger, handler = logging.getLogger("talentdata"), logging.Handler()
 
     def add(hear):
@@ -117,7 +117,7 @@ async def test_messages_come_while_an_event_loop_runs(sandbox, async_client, han
     task.cancel()
 
 
-async def test_the_messages_of_a_call_are_there_when_it_returns(async_client, caplog):
+async def test_the_messages_of_a_call_are_delivered_when_it_returns(async_client, caplog):
     with caplog.at_level(logging.DEBUG, "talentdata"):
         for count in range(1, 20):
             await async_client.version()

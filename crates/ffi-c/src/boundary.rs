@@ -29,8 +29,8 @@ pub(crate) fn bytes(text: &Text) -> Option<&[u8]> {
 /// Borrows a handle that is not const in C, because the call changes its state. The borrow is shared, because another
 /// thread may use the handle at the same time.
 pub(crate) fn shared<T: Sync>(handle: &Option<NonNull<T>>) -> Option<&T> {
-    // SAFETY: the header demands a live handle, `T: Sync` that threads may share it, and no `&mut` to
-    // a `T` is ever made while C holds the handle. The borrow ends with the caller's argument.
+    // SAFETY: the header demands a live handle, `T: Sync` allows threads to share it, and no `&mut T` exists
+    // // while C holds the handle. The borrow ends with the caller's argument.
     handle.as_ref().map(|handle| unsafe { handle.as_ref() })
 }
 

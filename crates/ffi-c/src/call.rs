@@ -1,5 +1,5 @@
-//! The call handle: a call or a job under way, for programs that do not wait for it, with a deadline and a cancel of its
-//! own.
+//! The call handle: a running call or job that a program need not wait for. Each has its own deadline and can be
+//! cancelled.
 
 use crate::boundary::{guard_or, shared};
 use crate::client::{self, ClientHandle, list_name};
@@ -19,7 +19,7 @@ use talentdata_core::blocking::Begun;
 use talentdata_core::scan::Receipt;
 use talentdata_mirror::SyncReceipt;
 
-/// A call or a job under way. One thread at a time may use it; any thread may cancel it. Freed with talentdata_call_free.
+/// A running call or job. One thread at a time may use it. Any thread may cancel it. Freed with talentdata_call_free.
 pub struct CallHandle {
     work: CallWork,
     self_pipe: OnceLock<Arc<SelfPipe>>,
@@ -36,15 +36,15 @@ pub(crate) enum CallWork {
 /// Begins a call like talentdata_client_call, without waiting for it. Everything is checked before it is sent.
 ///
 /// @param client the client
-/// @param operation its operationId, such as checkVersion
-/// @param options its parameters, added with talentdata_options_add, or NULL
-/// @param body the request body as JSON; absent where it takes none
-/// @param seconds the deadline of this call, from now, in addition to the setting timeout; 0 for none
+/// @param operation the operationId, such as checkVersion
+/// @param options the parameters of the operation, added with talentdata_options_add, or NULL
+/// @param body the request body as JSON; absent if the operation takes none
+/// @param seconds the time limit of this call from now on, in addition to the setting timeout; 0 for none
 /// @param call_out the call
 /// Ownership: the caller frees `*call_out` with talentdata_call_free; it outlives the client. The arguments are copied.
 /// Threads: any; no other thread may change `options` during the call. It does not wait.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown operation, another deadline than 0 to 86,400 s, and for what cannot be sent,
-/// naming it; CLOSED.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown operation, a time limit outside 0 to 86,400 s, or an argument that
+/// cannot be sent, with its name; CLOSED.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_begin(
@@ -69,15 +69,15 @@ pub extern "C" fn talentdata_client_begin(
 ///
 /// @param client the client
 /// @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
-/// @param limit the largest number of records, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
-/// @param offset how many records to skip
+/// @param limit the maximum number of records, 1 to 100, or TALENTDATA_LIMIT_OF_SERVICE
+/// @param offset the number of records to skip
 /// @param options parameters of the list, added with talentdata_options_add, or NULL
-/// @param seconds the deadline of this call, from now, in addition to the setting timeout; 0 for none
+/// @param seconds the time limit of this call from now on, in addition to the setting timeout; 0 for none
 /// @param call_out the call, whose result is the page
 /// Ownership: the caller frees `*call_out` with talentdata_call_free; it outlives the client. The arguments are copied.
 /// Threads: any; no other thread may change `options` during the call. It does not wait.
-/// Errors: INVALID_ARGUMENT for NULL, an unknown list, another deadline than 0 to 86,400 s, or parameters that the list does
-/// not take; CLOSED. Another limit is an error of the result.
+/// Errors: INVALID_ARGUMENT for NULL, an unknown list, a time limit outside 0 to 86,400 s, or parameters that the list
+/// does not take; CLOSED. For another limit, the result is an error.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_begin_page(
@@ -98,16 +98,17 @@ pub extern "C" fn talentdata_client_begin_page(
     })
 }
 
-/// Takes the result of a call if it is there, without waiting.
+/// Takes the result of a call if the call is done, without waiting.
 ///
 /// @param call the call
 /// @param done_out true if the call is done
-/// @param result_out the result: the response, the page or the receipt; NULL where a response has none, and while the call
-/// is not done
+/// @param result_out the result: the response, the page or the receipt; NULL if the response is empty, and while the
+/// call is not done
 /// Ownership: the caller frees `*result_out` with talentdata_record_free; it outlives the call.
 /// Threads: one at a time per call.
-/// Errors: those of the call, in every later call, too; CANCELLED after talentdata_call_cancel; TIMEOUT at the deadline;
-/// CLOSED after the client was closed, and in a forked child; INVALID_ARGUMENT for NULL, or when the result was taken before.
+/// Errors: the errors of the call, also in every later call; CANCELLED after talentdata_call_cancel; TIMEOUT after the
+/// time limit; CLOSED after the client was closed, and in a forked child; INVALID_ARGUMENT for NULL, or if the result
+/// was taken before.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_call_poll(
@@ -132,10 +133,10 @@ pub extern "C" fn talentdata_call_poll(
 /// Waits for the result of a call.
 ///
 /// @param call the call
-/// @param result_out the result: the response, the page or the receipt; NULL where a response has none
+/// @param result_out the result: the response, the page or the receipt; NULL if the response is empty
 /// Ownership: the caller frees `*result_out` with talentdata_record_free; it outlives the call.
 /// Threads: one at a time per call; waits for the service.
-/// Errors: those of talentdata_call_poll.
+/// Errors: see talentdata_call_poll.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_call_wait(
@@ -154,15 +155,15 @@ pub extern "C" fn talentdata_call_wait(
     )
 }
 
-/// Returns a file descriptor for poll, select, epoll or an event loop. It is readable once the call is done, until its
-/// result is taken.
+/// Returns a file descriptor for poll, select, epoll or an event loop. It is readable from the end of the call until
+/// the result is taken.
 ///
 /// @param call the call
 /// @param descriptor_out the descriptor, the same in every call
 /// Ownership: the descriptor belongs to the call, which closes it when it is freed. Do not read from it, write to it or
 /// close it.
 /// Threads: one at a time per call.
-/// Errors: IO when no pipe can be created; CLOSED in a forked child; INVALID_ARGUMENT for NULL.
+/// Errors: IO if no pipe can be created; CLOSED in a forked child; INVALID_ARGUMENT for NULL.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_call_descriptor(
@@ -176,10 +177,10 @@ pub extern "C" fn talentdata_call_descriptor(
     )
 }
 
-/// Cancels a call: it ends with CANCELLED, unless it is done already. A cancelled request may have been carried out. A job
-/// that is cancelled keeps what can be resumed, and does not run again. NULL does nothing.
+/// Cancels a call, which then ends with CANCELLED unless it is done. The service may have executed a cancelled request.
+/// A cancelled job keeps its records to be resumed, and does not run again. NULL does nothing.
 ///
-/// Ownership: the caller still owns `call` and has to free it.
+/// Ownership: the caller still owns `call` and must free it.
 /// Threads: any, also while another thread waits for it, and from a log callback; not from a signal handler.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_call_cancel(call: Option<NonNull<CallHandle>>) {
@@ -190,11 +191,11 @@ pub extern "C" fn talentdata_call_cancel(call: Option<NonNull<CallHandle>>) {
     });
 }
 
-/// Frees a call, and cancels it if it is not done; does nothing when it is NULL. It does not wait for the service. See
+/// Frees a call, and cancels it if it is not done. NULL does nothing. It does not wait for the service. See
 /// talentdata_client_free for the last handle of a client.
 ///
-/// Ownership: `call` and its descriptor must not be used any more. Its result stays valid.
-/// Threads: any, once every other call with this handle has returned.
+/// Ownership: `call` and its descriptor must no longer be used. Its result stays valid.
+/// Threads: any, after every other call with this handle has returned.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_call_free(call: Option<Box<CallHandle>>) {
     guard_or((), || drop(call));
@@ -211,7 +212,7 @@ impl CallHandle {
     fn poll(&self) -> Result<Poll<Option<Box<RecordHandle>>>> {
         let waker = match self.self_pipe.get() {
             Some(self_pipe) => {
-                // Cleared before the check, so that a result that comes later notifies again.
+                // The pipe is cleared before the check, so that a later result notifies again.
                 self_pipe.clear();
                 Waker::from(Arc::clone(self_pipe))
             }
@@ -268,7 +269,7 @@ fn receipt(receipt: &impl serde::Serialize) -> Result<Option<Box<RecordHandle>>>
     RecordHandle::of(receipt).map(Some)
 }
 
-/// Reads a deadline in seconds; 0 is none.
+/// Reads a time limit in seconds; 0 means none.
 fn deadline(seconds: f64) -> Result<Option<Duration>> {
     if seconds == 0.0 {
         return Ok(None);

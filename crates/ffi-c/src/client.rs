@@ -17,7 +17,7 @@ use talentdata_core::types::{ListName, OPERATIONS, Operation};
 use talentdata_core::{Arguments, Client, Result};
 use talentdata_mirror::internal::JobKind;
 
-/// The limit with which the service decides how many records a page has.
+/// The limit for a page whose size the service decides.
 pub const TALENTDATA_LIMIT_OF_SERVICE: u64 = u64::MAX;
 
 /// A client of the service, with the credentials, the request budget and the connections of one company. Any number of
@@ -140,7 +140,7 @@ pub extern "C" fn talentdata_client_list(
 /// Batches stay valid after stream and client are freed.
 /// Threads: any; no other thread may change `options` during the call; waits for the service.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list or an option that scans do not take; CLOSED; the errors of
-/// talentdata_scan_next. Errors of the stream are those of talentdata_scan_arrow_stream, as texts.
+/// talentdata_scan_next. The stream has the errors of talentdata_scan_arrow_stream, as texts.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_client_arrow_stream(

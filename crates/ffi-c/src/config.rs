@@ -132,12 +132,11 @@ pub type SecretCallback =
 /// The size of the buffer that a secret callback writes into.
 const SECRET_CAPACITY: usize = 16 * 1024;
 
-/// Sets a callback that returns the client secret, in place of the setting client_secret.
-///
-/// It is called by each function that checks these settings, such as talentdata_client_new, on the calling thread, and
-/// again when the service refuses the secret, on a thread of the library, where it has 10 s. So a secret can be replaced
-/// while a client exists. Clients of the same settings may call it at the same time. It must not use the library, and must
-/// not leave by longjmp, pthread_exit or a C++ exception.
+/// Sets a callback that returns the client secret, instead of the setting client_secret.
+/// Each function that checks these settings, such as talentdata_client_new, calls it on the calling thread. When the
+/// service refuses the secret, a thread of the library calls it again, with a time limit of 10 s. So you can replace a
+/// secret while a client exists. Clients of the same settings may call it at the same time. It must not use the
+/// library, and must not leave by longjmp, pthread_exit or a C++ exception.
 ///
 /// `release` is called exactly once, with `user_data`, after these settings and every client that was created from them
 /// are freed, or after the callback was replaced and no client uses it any more. It is not called if the process exits
@@ -175,9 +174,9 @@ pub extern "C" fn talentdata_config_set_secret_callback(
             );
             let length = usize::try_from(written).ok();
             let secret = length.and_then(|length| buffer.get(..length));
-            let secret = secret.ok_or_else(|| format!("it has returned {written}"))?;
+            let secret = secret.ok_or_else(|| format!("it returned {written}"))?;
             let secret = String::from_utf8(secret.to_vec());
-            secret.map_err(|_| "what it has written is not UTF-8".into())
+            secret.map_err(|_| "its text is not UTF-8".into())
         });
         Ok(())
     })
@@ -204,12 +203,12 @@ pub extern "C" fn talentdata_config_budget(
 }
 
 /// Checks the settings and what a client with them can reach: names, connections, certificates, the clock, the credentials,
-/// the permissions, the request budget and directories. Sends at most five requests, and shows no secret. A failed check is
-/// no error of this function.
+/// the permissions, the request budget and directories. Sends at most five requests, and shows no secret. A failed
+/// check is not an error of this function.
 ///
 /// @param config the settings, or NULL for the settings of the environment
 /// @param diagnosis_out the findings, a JSON object: `healthy`, `settings` and `checks`, each of which has `name`, `status`
-/// (ok, failed or not_tried), `message` with cause and way out, and `kind`, the kind of the error
+/// (ok, failed or not_tried), `message` with cause and solution, and `kind`, the kind of the error
 /// Ownership: the caller frees `*diagnosis_out` with talentdata_record_free.
 /// Threads: any; no other thread may change `config` during the call; waits for the service.
 /// Errors: INVALID_ARGUMENT for NULL; INTERNAL if the system refuses to start threads.

@@ -62,7 +62,7 @@ impl SelfPipe {
         }
     }
 
-    /// Returns whether it was created by the parent, before a fork. In that case its lock may be held forever, too.
+    /// Returns whether the parent created the pipe before a fork. Its lock may then be held forever.
     fn is_foreign(&self) -> bool {
         self.process != std::process::id()
     }

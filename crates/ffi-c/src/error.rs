@@ -1,4 +1,4 @@
-//! The error handle: a failure, and the facts about the call that failed.
+//! The error handle: a failure, and the facts about the failed call.
 
 use crate::boundary::{bytes, guard_or};
 use crate::text::Text;
@@ -7,7 +7,7 @@ use talentdata_core::{Error, ErrorKind};
 /// A number that C passes for a kind; the header says `talentdata_error_kind`.
 pub type ErrorKindNumber = u32;
 
-/// A failure, and its place. Freed with talentdata_error_free. It holds no secret, no token and no query string.
+/// A failure and its context. Freed with talentdata_error_free. It contains no secret, token or query string.
 pub struct ErrorHandle {
     pub(crate) inner: Error,
     report: String,
@@ -20,10 +20,10 @@ impl ErrorHandle {
     }
 }
 
-/// The message of an error that is NULL.
+/// The message for an error that is NULL.
 const NONE: &str = "error: must not be NULL";
 
-/// The kind of failure, a talentdata_error_kind; INVALID_ARGUMENT when `error` is NULL.
+/// Returns the kind of failure, a talentdata_error_kind; INVALID_ARGUMENT if `error` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -31,7 +31,7 @@ pub extern "C" fn talentdata_error_code(error: Option<&ErrorHandle>) -> ErrorKin
     error.map_or(ErrorKind::InvalidArgument, |error| error.inner.kind())
 }
 
-/// One line for people, with everything known about the failure.
+/// Returns one line for people with everything that is known about the failure.
 ///
 /// Ownership: the text is valid until the error is freed; for NULL it is a constant.
 /// Threads: any.
@@ -40,7 +40,7 @@ pub extern "C" fn talentdata_error_message(error: Option<&ErrorHandle>) -> Text 
     Text::of(error.map_or(NONE, |error| &error.report))
 }
 
-/// The operation of the service that failed, such as listContacts; absent when the failure is not one of the service.
+/// Returns the failed operation of the service, such as listContacts; absent if the failure is not of an operation.
 ///
 /// Ownership: the text is a constant.
 /// Threads: any.
@@ -49,7 +49,7 @@ pub extern "C" fn talentdata_error_operation(error: Option<&ErrorHandle>) -> Tex
     Text::of_option(error.and_then(|error| error.inner.operation()))
 }
 
-/// The HTTP status, 100 to 599; 0 when there was no response or `error` is NULL.
+/// Returns the HTTP status, 100 to 599; 0 if there was no response or `error` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -58,7 +58,7 @@ pub extern "C" fn talentdata_error_status(error: Option<&ErrorHandle>) -> u16 {
     status.unwrap_or(0)
 }
 
-/// Returns the number of times that the request was sent; 0 when it never was or `error` is NULL.
+/// Returns how often the request was sent; 0 if it was never sent or `error` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -66,7 +66,7 @@ pub extern "C" fn talentdata_error_attempts(error: Option<&ErrorHandle>) -> u32 
     error.map_or(0, |error| error.inner.attempts())
 }
 
-/// Returns the time that the service asked to wait, in milliseconds; -1 when it named none or `error` is NULL.
+/// Returns the time to wait that the service requested, in milliseconds; -1 if there is none or `error` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -77,7 +77,7 @@ pub extern "C" fn talentdata_error_retry_after_ms(error: Option<&ErrorHandle>) -
     })
 }
 
-/// The offset of the page that failed, in records; -1 when there is none or `error` is NULL.
+/// Returns the offset of the failed page, in records; -1 if there is none or `error` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -86,7 +86,7 @@ pub extern "C" fn talentdata_error_offset(error: Option<&ErrorHandle>) -> i64 {
     offset.map_or(-1, |offset| i64::try_from(offset).unwrap_or(i64::MAX))
 }
 
-/// The service's identifier of the request; absent when it sent none.
+/// Returns the service's identifier of the request; absent if the service sent none.
 ///
 /// Ownership: the text is valid until the error is freed.
 /// Threads: any.
@@ -95,7 +95,7 @@ pub extern "C" fn talentdata_error_request_id(error: Option<&ErrorHandle>) -> Te
     Text::of_option(error.and_then(|error| error.inner.request_id()))
 }
 
-/// The beginning of the response body with secrets redacted, at most 512 bytes; absent when there is none.
+/// Returns the beginning of the response body with secrets redacted, at most 512 bytes; absent if there is none.
 ///
 /// Ownership: the text is valid until the error is freed.
 /// Threads: any.
@@ -104,7 +104,7 @@ pub extern "C" fn talentdata_error_body(error: Option<&ErrorHandle>) -> Text {
     Text::of_option(error.and_then(|error| error.inner.body()))
 }
 
-/// Returns whether the same call may succeed later without a change; false when `error` is NULL.
+/// Returns whether the same call may succeed later without a change; false if `error` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -112,7 +112,8 @@ pub extern "C" fn talentdata_error_is_retryable(error: Option<&ErrorHandle>) -> 
     error.is_some_and(|error| error.inner.is_retryable())
 }
 
-/// The name of an error kind, the same in every language: RateLimited; absent for an unknown kind.
+/// Returns the name of an error kind, such as RateLimited, which is the same in every language; absent for an unknown
+/// kind.
 ///
 /// Ownership: the text is a constant.
 /// Threads: any.
@@ -121,7 +122,7 @@ pub extern "C" fn talentdata_error_kind_name(kind: ErrorKindNumber) -> Text {
     Text::of_option(of_number(kind).map(ErrorKind::name))
 }
 
-/// Creates an error, with which tests of a program try how it handles one.
+/// Creates an error, for tests of a program's error handling.
 ///
 /// @param kind the kind, a talentdata_error_kind
 /// @param message the message
@@ -146,15 +147,15 @@ pub extern "C" fn talentdata_error_new(
     })
 }
 
-/// Returns the kind that C has passed as a number.
+/// Returns the kind with this number from C.
 fn of_number(kind: ErrorKindNumber) -> Option<ErrorKind> {
     let mut all = ErrorKind::ALL.into_iter();
     all.find(|known| known.number() == kind)
 }
 
-/// Frees an error; does nothing when it is NULL.
+/// Frees an error. NULL does nothing.
 ///
-/// Ownership: `error` and every text read from it must not be used any more.
+/// Ownership: `error` and every text read from it must no longer be used.
 /// Threads: any, one at a time per error.
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_error_free(error: Option<Box<ErrorHandle>>) {

@@ -1,4 +1,4 @@
-//! The common path of every exported function: its arguments, its results, failures and panics.
+//! The parts that all exported functions share: arguments, results, failures and panics.
 
 use crate::boundary::{self, Errno};
 use crate::error::ErrorHandle;
@@ -10,7 +10,7 @@ use std::path::Path;
 use talentdata_columns::arrow::{BatchReader, RecordBatch, SchemaRef, TableSchema};
 use talentdata_core::{Error, Result};
 
-/// Limits the texts that the library reads to the length of a schema. A longer one is surely a mistake.
+/// The maximum length of a text from C, which is the maximum size of a schema.
 const LONGEST_TEXT: usize = TableSchema::MOST_BYTES;
 
 /// Runs the body of an exported function. A failure or a panic becomes the returned error, and `errno` is restored.
@@ -25,7 +25,7 @@ pub(crate) fn lent<T>(value: Option<T>, name: &str) -> Result<T> {
     value.ok_or_else(|| is_null(name))
 }
 
-/// Returns the slot for a result, which must not be NULL and is only written by `write`.
+/// Returns the slot for a result, which must not be NULL. Only `write` may write to it.
 pub(crate) fn slot<'a, T>(
     slot: Option<&'a mut MaybeUninit<T>>,
     name: &str,
@@ -33,7 +33,7 @@ pub(crate) fn slot<'a, T>(
     slot.ok_or_else(|| is_null(name))
 }
 
-/// The body of an accessor: writes the result of `read` for the handle, unless an argument is NULL.
+/// Runs the body of an accessor: writes the result of `read` for the handle, unless an argument is NULL.
 pub(crate) fn get<'a, H, T>(
     (handle, name): (Option<&'a H>, &str),
     (out, out_name): (Option<&mut MaybeUninit<T>>, &str),

@@ -14,10 +14,10 @@ use talentdata_core::internal::log::{self, Level, Listener, Message};
 pub enum LogLevel {
     /// Failures that end a call, a scan or a job.
     Error = 1,
-    /// Failures that the client recovers from, each kind at most once a minute with its number, and the beginning and
-    /// the end of an outage.
+    /// Failures from which the client recovers, each kind at most once a minute with their number, and the beginning
+    /// and the end of an outage.
     Warn = 2,
-    /// A budget that is joined, an access token that is renewed.
+    /// Joining a budget, and renewing an access token.
     Info = 3,
     /// Every response, wait and retry.
     Debug = 4,
@@ -38,9 +38,8 @@ pub type LogLevelNumber = u32;
 
 /// Receives a message: its level, its text, its fields as a JSON object, and
 /// the pointer given to talentdata_config_set_log. Both texts are valid only
-/// during the call. The text has the fields, too, as `name=value`. The fields
-/// are those that apply of client (its ID), list, operation, request_id,
-/// offset, attempt, status, reason (the kind of error), seconds and others.
+/// during the call. The text also has the fields, as `name=value`. The fields that apply are present: client (its ID),
+/// list, operation, request_id, offset, attempt, status, reason (the kind of error), seconds and others.
 pub type LogCallback =
     Option<extern "C" fn(level: LogLevel, message: Text, fields: Text, user_data: *mut c_void)>;
 

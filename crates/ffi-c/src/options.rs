@@ -106,7 +106,7 @@ impl OptionsHandle {
         let is_allowed = |name: &&str| allowed.split(", ").any(|one| one == *name);
         if let Some(name) = options.names.iter().find(|name| !is_allowed(name)) {
             let has = if allowed.is_empty() {
-                "none but parameters"
+                "only parameters"
             } else {
                 &allowed
             };

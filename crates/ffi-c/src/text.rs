@@ -1,14 +1,14 @@
-//! Texts that C passes and borrows.
+//! The type for texts from C and for C.
 
 use std::ffi::c_char;
 
-/// UTF-8 text: a pointer and a length in bytes, without a terminating NUL. What a function returns is valid until
-/// the handle it was read from is freed, and what it is passed is borrowed during the call. Where a text is absent, `data` is
-/// NULL and `length` is 0. TALENTDATA_TEXT makes one of a NUL-terminated string.
+/// UTF-8 text: a pointer and a length in bytes, without a terminating NUL. A returned text is valid until the handle
+/// from which it was read is freed. An argument is borrowed during the call. If a text is absent, `data` is NULL and
+/// `length` is 0. TALENTDATA_TEXT converts a NUL-terminated string.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Text {
-    /// The first byte; NULL where there is no text.
+    /// The first byte; NULL if there is no text.
     pub data: *const c_char,
     /// The length in bytes.
     pub length: usize,
@@ -20,7 +20,7 @@ impl Text {
         length: 0,
     };
 
-    /// Makes a pointer to a text, which must be owned by the handle that C reads it from.
+    /// Creates a pointer to a text, which must be owned by the handle from which C reads it.
     pub(crate) fn of(text: &str) -> Self {
         Text {
             data: text.as_ptr().cast(),

@@ -1,7 +1,6 @@
-//! libtalentdata_sandbox: the service in the process of a test, for C and C++ programs.
-//!
-//! It is a library of its own, because it would make libtalentdata larger, and no product needs it. Its errors, settings
-//! and records are those of libtalentdata, which the program links as well.
+//! libtalentdata_sandbox: the sample service in the process of a test, for C and C++ programs.
+//! It is a separate library, because it would make libtalentdata larger and no product needs it. It uses the errors,
+//! settings and records of libtalentdata, which the program links as well.
 
 #![deny(unsafe_op_in_unsafe_fn)]
 // No item is reachable from Rust: the exported symbols are the interface.

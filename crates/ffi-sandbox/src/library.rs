@@ -1,4 +1,5 @@
-//! The functions of libtalentdata that the sandbox calls, so that its errors, settings and records are those of the program.
+//! The functions of libtalentdata that the sandbox calls, so that it uses the errors, settings and records of the
+//! program.
 
 use crate::text::Text;
 use std::ptr::NonNull;

@@ -1,4 +1,4 @@
-//! The exported functions: a sandbox is started, changed, asked and stopped.
+//! The exported functions, which start, change, query and stop a sandbox.
 
 use crate::boundary::{self, Errno, block_signals, guard_or};
 use crate::library::{
@@ -14,10 +14,10 @@ use talentdata_core::internal::process::Owned;
 use talentdata_core::{Error, ErrorKind, Result};
 use talentdata_sandbox::{Logged, Options, Sandbox};
 
-/// The service on a port of 127.0.0.1, with made-up data. Freed with talentdata_sandbox_free.
+/// The sample service on a port of 127.0.0.1, with sample data. Freed with talentdata_sandbox_free.
 pub struct SandboxHandle {
     sandbox: Owned<Sandbox>,
-    /// The settings with which clients reach it.
+    /// The settings with which clients reach the sandbox.
     settings: [(&'static str, String); 4],
 }
 
@@ -28,8 +28,8 @@ pub struct SandboxHandle {
 /// @param sandbox_out the sandbox
 /// Ownership: the caller frees `*sandbox_out` with talentdata_sandbox_free.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8 or no JSON object, an unknown option or list, or a wrong
-/// value; BUSY if the port is taken.
+/// Errors: INVALID_ARGUMENT for NULL, text that is not UTF-8 or not a JSON object, an unknown option or list, or a
+/// wrong value; BUSY if the port is taken.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_sandbox_start(
@@ -103,7 +103,7 @@ pub extern "C" fn talentdata_sandbox_setting(sandbox: Option<&SandboxHandle>, na
 /// the manual lists every member
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL, a wrong rule, a path that the service does not have, or a sandbox without the option;
-/// the rules before then stay in force. CLOSED in a forked child.
+/// the previous rules then stay in force. CLOSED in a forked child.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn talentdata_sandbox_set_faults(
@@ -122,7 +122,8 @@ pub extern "C" fn talentdata_sandbox_set_faults(
 ///
 /// @param sandbox the sandbox
 /// @param list the name of the list, such as contacts
-/// @param change the change as JSON: {"insert": 5}, or with update, delete or delete_first in place of insert; or "shuffle"
+/// @param change the change as JSON: {"insert": 5}, or with update, delete or delete_first instead of insert; or
+/// "shuffle"
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, a wrong change, or more records than the list has. CLOSED in a forked
 /// child.
@@ -143,11 +144,12 @@ pub extern "C" fn talentdata_sandbox_change(
     })
 }
 
-/// Returns the changes of a list since the start of the sandbox, to compare with what a program has noticed.
+/// Returns the real changes of a list since the start of the sandbox, for comparison with the changes that a program
+/// noticed.
 ///
 /// @param sandbox the sandbox
 /// @param list the name of the list, such as contacts
-/// @param skip the number of changes to leave out at the beginning
+/// @param skip the number of changes to skip at the beginning
 /// @param changes_out an array of objects with `at`, `op` (insert, update or delete), `key` and `record`
 /// Ownership: the caller frees `*changes_out` with talentdata_record_free.
 /// Threads: any.
@@ -212,8 +214,8 @@ impl SandboxHandle {
     }
 }
 
-/// Runs the body of an exported function. A failure or a panic becomes an error of libtalentdata; the body may also return
-/// an error of it. `errno` is restored.
+/// Runs the body of an exported function. A failure or a panic becomes an error of libtalentdata. The body may also
+/// return such an error itself. `errno` is restored.
 fn guard(
     call: impl FnOnce() -> Result<Option<NonNull<ForeignError>>>,
 ) -> Option<NonNull<ForeignError>> {
@@ -223,7 +225,7 @@ fn guard(
     })
 }
 
-/// Starts a sandbox whose threads receive no signals: they inherit that from the thread that starts them.
+/// Starts a sandbox whose threads receive no signals. They inherit the signal mask of the thread that starts them.
 fn started(options: Options) -> io::Result<Sandbox> {
     let start = move || {
         block_signals();
@@ -241,7 +243,7 @@ fn options_of(json: &[u8]) -> Result<Options> {
     Options::from_members(&given).map_err(|why| invalid("options", &why))
 }
 
-/// Gives C a record with this content.
+/// Creates a record with this content for C.
 fn record(
     content: serde_json::Value,
     out: NonNull<NonNull<ForeignRecord>>,

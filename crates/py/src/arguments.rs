@@ -71,7 +71,7 @@ pub(crate) fn job_options(
             (OptionKind::Names, _) | (OptionKind::Choice(_), _)
                 if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() =>
             {
-                // Whoever lists columns means that there are no others.
+                // A list of columns means the option `fields`.
                 let fields = if option.name == "columns" {
                     JobOption::find("fields").map_err(invalid)?
                 } else {

@@ -1,5 +1,5 @@
-//! The client: its settings, its methods, and the core's client behind it, from the first use in a process until it is
-//! closed.
+//! The client: its settings, its methods, and the core's client, which exists from the first use in a process until the
+//! client is closed.
 
 use crate::arguments::{ListArguments, arguments, job_options, read};
 use crate::errors::{CallResult, invalid};
@@ -21,7 +21,7 @@ use talentdata_core::{Builder, Client, Config, Error, ErrorKind, Result};
 /// The native base of `Client` and `AsyncClient`.
 #[pyclass(frozen, subclass, module = "talentdata._talentdata")]
 pub(crate) struct BaseClient {
-    /// The settings, from which a client with other options is made.
+    /// The settings, for clients with other options that are derived from this one.
     settings: Builder,
     shared: Arc<SharedClient>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct SharedClient {
     pub(crate) awaited: bool,
     /// The client whose budget this one shares.
     origin: Option<Arc<SharedClient>>,
-    /// Ends the calls that are under way.
+    /// Ends the running calls.
     closed: Stop,
     /// The core's client; `None` until it is used in this process, and after it was released. No Python code runs while
     /// it is locked, because it might give the GIL to another thread, which would then wait for the lock.
@@ -96,7 +96,7 @@ impl Drop for SharedClient {
 }
 
 impl BaseClient {
-    /// Returns the part that outlives this object while a scan or a job exists. It is an error if the client is closed.
+    /// Returns the part that outlives this object while a scan or a job exists; an error if the client is closed.
     pub(crate) fn shared(client: &Bound<'_, Self>) -> CallResult<Arc<SharedClient>> {
         let shared = Arc::clone(&client.get().shared);
         shared.core()?;
@@ -126,7 +126,7 @@ impl BaseClient {
 
 #[pymethods]
 impl BaseClient {
-    // Written in Rust, so that no Python frame holds the secret if it is refused.
+    // This is written in Rust, so that no Python frame contains the secret if it is refused.
     #[new]
     #[classmethod]
     #[pyo3(signature = (*positional, **named))]
@@ -167,7 +167,7 @@ impl BaseClient {
                 None => refuse(format!("has no option {name}; its options are"))?,
             }
         }
-        // A function for the secret is called, or a command is run, which takes its time.
+        // This may call a function or run a command for the secret, so other threads should run.
         let config = class.py().detach(|| settings.config())?;
         let shared = SharedClient {
             config,
@@ -204,7 +204,7 @@ impl BaseClient {
 
     fn _close(&self) {
         self.shared.closed.stop();
-        // Scans, jobs, and clients with other options hold it, too. The last of them releases it.
+        // Scans, jobs, and clients with other options share it. The last of them releases it.
         if Arc::strong_count(&self.shared) == 1 {
             self.shared.release();
         }
@@ -275,7 +275,7 @@ impl BaseClient {
         Ok(py.detach(|| json(&self.shared.config.budget_state()?))?)
     }
 
-    /// A method with a defect in it, for the tests of how a defect is reported.
+    /// Panics, for tests of the report about a defect.
     fn _defect(&self, py: Python<'_>) -> CallResult<Py<PyAny>> {
         self.run(py, |_| async { defect() })
     }
@@ -339,7 +339,7 @@ fn set(settings: &mut Builder, setting: &Setting, value: &Bound<'_, PyAny>) -> C
 /// Calls the function for the secret. A value of the wrong type may be a secret, and is not shown.
 fn ask(function: &Py<PyAny>) -> std::result::Result<String, String> {
     let Some(_call) = PythonCall::begin() else {
-        return Err("Python is ending".into());
+        return Err("Python is shutting down".into());
     };
     let asked = Python::try_attach(|py| {
         let raised = |error: PyErr| {
@@ -349,10 +349,10 @@ fn ask(function: &Py<PyAny>) -> std::result::Result<String, String> {
                 .map_or_else(|_| error.to_string(), |it| it.to_string())
         };
         let value = function.bind(py).call0().map_err(raised)?;
-        let wrong = || format!("it has returned no str ({})", class_of(&value));
+        let wrong = || format!("it must return a str, not {}", class_of(&value));
         value.extract::<String>().map_err(|_: PyErr| wrong())
     });
-    asked.unwrap_or_else(|| Err("Python is ending".into()))
+    asked.unwrap_or_else(|| Err("Python is shutting down".into()))
 }
 
 fn class_of(value: &Bound<'_, PyAny>) -> String {

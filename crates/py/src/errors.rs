@@ -1,4 +1,4 @@
-//! Errors of the core as exceptions of the package, which are found by the names of their kinds.
+//! Converts errors of the core to exceptions of the package, by the names of their kinds.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -39,7 +39,8 @@ pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     exception(py, error).unwrap_or_else(|failure| failure)
 }
 
-/// The exceptions by their names. They are kept, because nothing can be imported at the end of the interpreter.
+/// Returns the exceptions by their names. They are cached, because nothing can be imported while the interpreter shuts
+/// down.
 pub(crate) fn classes(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let kept = CLASSES.get_or_try_init(py, || {

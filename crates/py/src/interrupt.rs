@@ -1,7 +1,7 @@
-//! Detects Ctrl-C for threads that are not attached to Python, for example those of DuckDB that read a scan.
+//! Detects Ctrl-C for threads that are not attached to Python, for example threads of DuckDB that read a scan.
 //!
 //! Python's handler writes the number of each signal to the file descriptor of `signal.set_wakeup_fd`. The package sets
-//! that to the socket here, unless another package has set it. The handlers are not changed.
+//! it to the socket in this file, unless another package set it. The handlers are not changed.
 
 use pyo3::prelude::*;
 use std::io::Read;
@@ -35,14 +35,14 @@ impl Interrupts {
 
     /// Discards the signals so far.
     fn clear(&self) {
-        self.have_come();
+        self.is_interrupted();
         self.0.2.store(false, Ordering::Relaxed);
     }
 }
 
 impl Interrupts {
-    /// Returns whether Ctrl-C has come since the last `clear`.
-    pub(crate) fn have_come(&self) -> bool {
+    /// Returns whether Ctrl-C was pressed since the last `clear`.
+    pub(crate) fn is_interrupted(&self) -> bool {
         let mut signals = [0; 64];
         while let Ok(count @ 1..) = (&self.0.0).read(&mut signals) {
             if signals[..count].contains(&SIGINT) {

@@ -76,7 +76,7 @@ impl RawJob {
         })
     }
 
-    /// Runs the job, and returns its receipt. A thread that waits here calls `on_progress` now and then.
+    /// Runs the job, and returns its receipt. A blocking call calls `on_progress` regularly.
     fn run(&self, py: Python<'_>, on_progress: Py<PyAny>) -> CallResult<Py<PyAny>> {
         let (client, stop) = (self.client.kept()?, Stop::default());
         let (work, progress, stopped) = (self.work.clone(), self.progress.clone(), stop.clone());
@@ -119,7 +119,7 @@ impl RawJob {
         )?)
     }
 
-    /// Gives an exception that has ended the await a cause that says how to continue.
+    /// Gives an exception that ended the await a cause that says how to continue.
     fn explain(&self, raised: &Bound<'_, PyBaseException>) {
         self.give_cause(raised.py(), &PyErr::from_value(raised.clone().into_any()));
     }
@@ -165,7 +165,7 @@ fn with_hint(error: Error, export: &Export, client: &Client) -> Error {
     error.with_message(message)
 }
 
-/// Compares a file with a receipt: JSON text, or else the file at `path`.
+/// Compares a file with a receipt, which is JSON text or the file at `path`.
 #[pyfunction(name = "verify")]
 pub(crate) fn verify_file(
     py: Python<'_>,
@@ -180,7 +180,7 @@ pub(crate) fn verify_file(
         };
         json(&verify(&file, &receipt)?)
     };
-    // Runs on a thread of its own, so that this one notices Ctrl-C.
+    // This runs on a separate thread, so that this thread notices Ctrl-C.
     Ok(block(py, async move {
         let read = tokio::task::spawn_blocking(read).await;
         read.unwrap_or_else(|_| Err(Error::panicked("a check of a file")))

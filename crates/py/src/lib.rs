@@ -20,8 +20,7 @@ use pyo3::prelude::*;
 use talentdata_adbc as _;
 
 /// The native part of the package `talentdata`.
-///
-/// It was never tried without the GIL, so a free-threaded interpreter enables the GIL for it.
+/// It was never tested without the GIL, so a free-threaded interpreter enables the GIL for it.
 #[pymodule(gil_used = true)]
 mod _talentdata {
     use super::{Bound, PyModule, PyResult, Python, pyfunction};
@@ -30,7 +29,7 @@ mod _talentdata {
 
     /// The version of the package.
     #[pymodule_export]
-    #[expect(non_upper_case_globals, reason = "as Python writes it")]
+    #[expect(non_upper_case_globals, reason = "the name is a convention of Python")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_export]
@@ -52,7 +51,7 @@ mod _talentdata {
     #[pymodule_export]
     use crate::waiting::{end_work, note_main_thread};
 
-    /// Returns the name of a list that is given in any spelling.
+    /// Returns the name of a list from any spelling of it.
     #[pyfunction]
     fn list_name(text: &str) -> PyResult<&'static str> {
         let found = text.parse::<talentdata_core::types::ListName>();

@@ -1,9 +1,7 @@
-//! The log of clients, as records of Python's `logging`. Messages are queued where they arise, and delivered on threads
-//! that run Python anyway.
-//!
-//! Most messages arise on threads without the interpreter lock, and some while this process shuts down or has forked.
-//! So they are only queued there. A thread that waits for a call delivers the queue while it waits and at the end. An
-//! event loop is notified when messages have come. No lock is held while Python runs.
+//! Passes the log of clients to Python's `logging`. Messages are queued, and delivered by threads that run Python.
+//! Most messages come from threads without the interpreter lock, and some while this process shuts down or after a
+//! fork. So these threads only queue them. A thread that waits for a call delivers the queue while it waits and at the
+//! end. An event loop is notified when messages arrive. No lock is held while Python runs.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -24,7 +22,7 @@ const LOGGER_NAME: &str = "talentdata";
 /// Limits the messages that are kept for an application that does not return. The oldest are dropped first.
 const MOST: usize = 10_000;
 
-/// Our levels by their numbers in Python, the most detailed one first.
+/// The levels by their numbers in Python, most detailed first.
 const LEVELS: [(u8, Level); 4] = [
     (10, Level::DEBUG),
     (20, Level::INFO),
@@ -116,7 +114,7 @@ impl Listener for Relay {
 /// Asks the logger for its level. Must be called before a call of a client begins.
 pub(crate) fn listen(py: Python<'_>, is_exiting: bool) -> PyResult<()> {
     if is_exiting && LOGGER.get(py).is_none() {
-        // Nothing can be imported any more.
+        // Nothing can be imported during shutdown.
         return Ok(());
     }
     let [logger, ..] = logger(py)?;
@@ -132,7 +130,7 @@ pub(crate) fn listen(py: Python<'_>, is_exiting: bool) -> PyResult<()> {
     WANTED.store(wanted, Ordering::Relaxed);
     static INSTALLED: Once = Once::new();
     if wanted != 0 {
-        // If the command line has run in this process and installed its own log, that one stays.
+        // If the command line ran in this process and installed its own log, that log stays.
         INSTALLED.call_once(|| {
             let _ = install(Relay);
         });
@@ -159,7 +157,7 @@ pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
                     None => facts.set_item(name, value.as_f64())?,
                 },
                 Value::String(value) => facts.set_item(name, value)?,
-                // A field is none of the rest.
+                // Fields never have these types.
                 Value::Null | Value::Array(_) | Value::Object(_) => {}
             }
         }
@@ -195,8 +193,7 @@ fn logger(py: Python<'_>) -> PyResult<[&Bound<'_, PyAny>; 3]> {
     let made = LOGGER.get_or_try_init(py, || {
         let logging = py.import("logging")?;
         let logger = logging.call_method1("getLogger", (LOGGER_NAME,))?;
-        // Without any handler, Python would print the warnings of a library whose log the application has not
-        // configured.
+        // Without a handler, Python prints warnings of libraries whose log the application did not configure.
         let quiet = logging.call_method0("NullHandler")?;
         logger.call_method1("addHandler", (quiet,))?;
         let make_record = logging.getattr("makeLogRecord")?;

@@ -1,4 +1,4 @@
-//! A mirror for Python: tables of the list as it is and was, and of its changes.
+//! A mirror for Python: tables of current and earlier records of a list, and of its changes.
 
 use crate::arguments::{job_options, list_of};
 use crate::errors::CallResult;
@@ -37,7 +37,7 @@ impl RawMirror {
         Ok(resources.map(ListName::name).collect())
     }
 
-    /// Returns the receipts of the syncs of a list that are kept, oldest first.
+    /// Returns the receipts of the kept syncs of a list, oldest first.
     fn syncs(&self, py: Python<'_>, resource: &str) -> CallResult<Vec<RecordText>> {
         let list = list_of(resource)?;
         let syncs = py.detach(|| self.mirror.syncs(list))?;
@@ -49,8 +49,9 @@ impl RawMirror {
         Ok(py.detach(|| self.mirror.verify())?.differences)
     }
 
-    /// Returns rows of a list: its `changes` after a sync or a time, its records `as_of` one, its `current` records, those
-    /// of them that are `present`, or its `history`. Errors that reading would raise are raised now.
+    /// Returns rows of a list: its `changes` after a sync or a time, its records `as_of` a sync or a time, its
+    /// `current` records, its records without missing ones (`present`), or its `history`. Errors of reading are raised
+    /// now.
     #[pyo3(signature = (resource, what, at=None, options=None))]
     fn rows(
         &self,
@@ -118,13 +119,13 @@ pub(crate) fn acknowledge(
     Ok(py.detach(|| talentdata_mirror::acknowledge(&path, list, &up_to))?)
 }
 
-/// The kinds of rows that a mirror is asked for.
+/// The kinds of rows in a mirror.
 enum RowsQuery {
     Changes(SyncPoint),
     AsOf(SyncPoint),
-    /// As of the last sync, with the records that are missing.
+    /// Records as of the last sync, including missing ones.
     Current,
-    /// As of the last sync, without them.
+    /// Records as of the last sync, without missing ones.
     Present,
     /// A row for each sync.
     History,
@@ -133,7 +134,7 @@ enum RowsQuery {
 /// Rows that are being read.
 enum OpenRows {
     Records(Box<RecordBatches>),
-    /// A table that is at hand.
+    /// A table in memory.
     Table(RecordBatch),
 }
 
@@ -146,8 +147,7 @@ pub(crate) struct RawRows {
     table: TableOptions,
     /// The bookmark of the last sync when these rows were requested.
     bookmark: OnceLock<String>,
-    /// The first reading, which began when these rows were requested, because another sync may come before they are
-    /// read.
+    /// The first reading. It begins when the rows are requested, because another sync may commit before they are read.
     opened: Mutex<Option<OpenRows>>,
 }
 

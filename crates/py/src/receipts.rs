@@ -39,7 +39,8 @@ pub(crate) fn check_file(verification: &str) -> CallResult<()> {
 }
 
 fn read<T: DeserializeOwned>(json: &str) -> CallResult<T> {
-    serde_json::from_str(json).map_err(|error| invalid(format!("json: not such a result: {error}")))
+    serde_json::from_str(json)
+        .map_err(|error| invalid(format!("json: it is not a result of this kind: {error}")))
 }
 
 /// Adds the name of the list to an error.

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use talentdata_core::internal::json::{decoded, is_object, items, member, members};
 use talentdata_core::{Error, ErrorKind};
 
-/// Limits the characters of a record that `repr` shows.
+/// The maximum number of characters of a record in `repr`.
 const SHOWN: usize = 400;
 
-/// A record on its way from the scan to its class. Only `Record` takes it.
+/// The text of a record, which a scan passes to the constructor of `Record`.
 #[pyclass(frozen, name = "RawRecord", module = "talentdata._talentdata")]
 pub(crate) struct RecordText {
     json: Arc<str>,
@@ -26,14 +26,14 @@ impl RecordText {
     }
 }
 
-/// Returns a value of the core as the text from which a class of the package is made.
+/// Converts a value of the core to the text for a class of the package.
 pub(crate) fn json(value: &impl serde::Serialize) -> talentdata_core::Result<RecordText> {
     let json = serde_json::to_string(value);
     let json = json.map_err(|_| Error::new(ErrorKind::Internal, "a result is not JSON"))?;
     Ok(RecordText::new(json))
 }
 
-/// The text is copied, because a piece of the page would keep the whole page in memory.
+/// Copies the text, because a slice of the page would keep the whole page in memory.
 impl From<talentdata_core::RawRecord> for RecordText {
     fn from(record: talentdata_core::RawRecord) -> Self {
         RecordText::new(record.as_str())
@@ -75,8 +75,8 @@ impl PyRecord {
     }
 }
 
-/// Converts valid JSON to a Python object: integers exact, other numbers as floats. Strings and small integers, of
-/// which records mostly consist, are read here, everything else by Python.
+/// Converts valid JSON to a Python object: integers exactly, and other numbers as floats. Strings and small integers
+/// are the most frequent values and are read here. Python reads everything else.
 fn value<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
     if let Some(text) = decoded(json).filter(|_| json.starts_with('"')) {
         return Ok(PyString::new(py, &text).into_any());
@@ -87,7 +87,8 @@ fn value<'py>(py: Python<'py>, json: &str) -> PyResult<Bound<'py, PyAny>> {
     reader(py)?.call1((json,))
 }
 
-/// Returns the Python function that reads JSON. It is kept, because nothing can be imported at the end of the interpreter.
+/// Returns the Python function that reads JSON. It is cached, because nothing can be imported while the interpreter
+/// shuts down.
 pub(crate) fn reader(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     LOADS.import(py, "talentdata._json", "loads")
@@ -109,9 +110,9 @@ impl PyRecord {
         }
         let text = match json.cast::<PyBytes>() {
             Ok(bytes) => PyString::from_encoded_object(bytes, Some(c"utf-8"), None)?.to_string(),
-            Err(_) => json.extract().map_err(|_| {
-                PyTypeError::new_err("a record is made from the text of a JSON object")
-            })?,
+            Err(_) => json
+                .extract()
+                .map_err(|_| PyTypeError::new_err("a record takes the text of a JSON object"))?,
         };
         let text = text.trim();
         if !is_object(text) {
@@ -197,7 +198,7 @@ impl PyRecord {
         Ok(self.item(name)?.is_some())
     }
 
-    // Called only for names that are not attributes: most likely a field by its name in another language.
+    // Python calls this only for names that are not attributes, most likely the field's name in another language.
     fn __getattr__(slf: &Bound<'_, Self>, name: &str) -> PyResult<()> {
         let class = slf.get_type().name()?;
         let plain = |name: &str| name.replace('_', "").to_lowercase();

@@ -1,4 +1,4 @@
-//! The sandbox: the service in this process, for trials and tests.
+//! The sandbox: the sample service in this process, for trials and tests.
 
 use crate::arguments::sandbox_options;
 use crate::errors::{CallResult, invalid};
@@ -19,7 +19,7 @@ pub(crate) struct BaseSandbox {
     /// The only client ID that the sandbox accepts.
     #[pyo3(get)]
     client_id: String,
-    /// The secret of this client ID, made for this start.
+    /// The secret of this client ID, which each start creates.
     #[pyo3(get)]
     client_secret: String,
     sandbox: Mutex<Option<Owned<Sandbox>>>,

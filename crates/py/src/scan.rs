@@ -57,7 +57,7 @@ impl RawScan {
         })
     }
 
-    /// Returns a scan that reads a list as a table: with the columns that the client remembers.
+    /// Returns a scan that reads a list as a table, with the columns that the client remembers.
     #[staticmethod]
     fn of_table(client: &Bound<'_, BaseClient>, list: ListArguments) -> CallResult<Self> {
         let client = table_client(client)?;
@@ -72,8 +72,8 @@ impl RawScan {
         })
     }
 
-    /// Returns the columns of a list, by the protocol of Arrow. Requests the first records if the client does not
-    /// remember them.
+    /// Returns the columns of a list as a capsule of the Arrow protocol. Requests the first records if the client does
+    /// not remember them.
     #[staticmethod]
     fn columns<'py>(
         py: Python<'py>,
@@ -117,7 +117,7 @@ impl RawScan {
         Ok(Table(table.0, table.1))
     }
 
-    /// Notes that the caller has the table.
+    /// Records that the caller has the table.
     fn table_taken(&self) {
         self.session.table_taken();
     }
@@ -138,13 +138,13 @@ impl RawScan {
             let columns = ColumnTypes::default();
             self.client.schemas.note(*list, options, columns, &schema)?;
         }
-        // Read now, because a thread that is not attached to Python must not ask for it.
+        // The runtime is requested now, because a thread that is not attached to Python must not do that.
         let runtime = runtime()?;
         let interrupts = watcher.map(|watcher| watcher.get().clone());
         let next = move || {
             let (client, reader) = (client.clone(), Arc::clone(&session));
             let rows = async move { reader.next_rows(&client, mode).await };
-            let interrupted = || interrupts.as_ref().is_some_and(Interrupts::have_come);
+            let interrupted = || interrupts.as_ref().is_some_and(Interrupts::is_interrupted);
             let rows = wait(runtime, rows, interrupted)?;
             session
                 .take_warning()
@@ -165,13 +165,12 @@ impl RawScan {
         shortfall.map(|why| format!("{why}; {}", HINTS.unproven))
     }
 
-    /// Raises the error that has ended the scan, if there is one, because a consumer of Arrow data raises one of its
-    /// own.
+    /// Raises the error that ended the scan, if there is one. A consumer of Arrow data raises its own error instead.
     fn check(&self) -> CallResult<()> {
         Ok(self.session.failure().map_or(Ok(()), Err)?)
     }
 
-    /// Returns whether it belongs to an asynchronous client.
+    /// Returns whether the scan belongs to an asynchronous client.
     fn is_awaited(&self) -> bool {
         self.client.awaited
     }

@@ -1,4 +1,4 @@
-//! Lets Python wait for work of the core: in the calling thread, without the GIL, or as an awaitable of its event loop.
+//! Waits for work of the core: in the calling thread without the GIL, or as an awaitable of the event loop.
 //!
 //! The work always runs on the threads of the only runtime of this process. The waiting thread regularly checks for
 //! signals and log messages. Their handlers may use the client themselves, because the waiting thread does not enter a

@@ -5,27 +5,27 @@
  * Conventions for every function:
  *
  * - Errors. A function that can fail returns NULL on success, otherwise an error that the caller frees
- *   with talentdata_error_free. "Those of a call" are CONNECT, TLS, TRANSPORT, TIMEOUT, REDIRECT,
+ *   with talentdata_error_free. "The errors of a call" are CONNECT, TLS, TRANSPORT, TIMEOUT, REDIRECT,
  *   TOO_LARGE, DECODE, SCHEMA, AUTH, TOKEN_RESPONSE, FORBIDDEN, NOT_FOUND, CONFLICT, BAD_REQUEST,
  *   RATE_LIMITED, SERVER, API, CLOSED (the client is closed) and INVALID_ARGUMENT (called from a log
  *   callback). Any function can return INTERNAL, a bug in the library.
  * - Results are written through the last arguments, named *_out, and only on success.
  * - NULL. No pointer may be NULL, and no text absent, unless its description allows it; the error names the
- *   argument. Functions that return nothing do nothing when they are passed NULL.
- * - Names. Lists, operations, fields and settings are reached by their names. talentdata/service.h has typed
+ *   argument. Functions that return nothing do nothing if they are passed NULL.
+ * - Names. Lists, operations, fields and settings are accessed by their names. talentdata/service.h has typed
  *   inline functions for the names in the OpenAPI file. They are compiled into the program, so the program continues
  *   to work with a library of another OpenAPI file.
  * - Ownership. Arguments are borrowed for the duration of the call unless stated otherwise. A handle
  *   that the caller owns is freed with the function named in its description. Everything else that a
  *   function returns is borrowed: it must not be freed and is valid until its owner is freed.
- * - Text is UTF-8: a talentdata_text, which has a length in bytes (at most 8 MiB where it is passed in) and is not
- *   NUL-terminated. TALENTDATA_TEXT("...") makes one.
- * - Threads. "Any" means any number of threads at the same time. A handle may be freed by another
- *   thread than the one that created it, but never while a call with it may be in progress or about to
- *   begin. To end work that other threads do: talentdata_client_close, talentdata_scan_cancel and
- *   talentdata_job_cancel, which make their calls return, then join the threads, then free the handles.
- * - There is nothing to set up before the first call or to tear down after the last. Signal handlers,
- *   errno, locale and working directory are left as they are.
+ * - Text is UTF-8: a talentdata_text, which has a length in bytes (at most 8 MiB for an argument) and is not
+ *   NUL-terminated. TALENTDATA_TEXT("...") creates one.
+ * - Threads. "Any" means any number of threads at the same time. Any thread may free a
+ *   handle, but never while a call with it is running or about to begin. To end work of other threads, call
+ *   talentdata_client_close, talentdata_scan_cancel and talentdata_job_cancel, which make their calls
+ *   return, then join the threads, and then free the handles.
+ * - The library needs no initialization and no cleanup. It does not change signal handlers,
+ *   errno, locale or working directory.
  */
 
 #ifndef TALENTDATA_BASE_H
@@ -40,7 +40,7 @@
 #define TALENTDATA_VERSION_NUMBER \
   (TALENTDATA_VERSION_MAJOR * 1000000 + TALENTDATA_VERSION_MINOR * 1000 + TALENTDATA_VERSION_PATCH)
 
-/** A function whose result must not be ignored: it is an error, or has to be freed. */
+/** Marks a function whose result must not be ignored, because it is an error or must be freed. */
 #if defined(__cplusplus) && __cplusplus >= 201703L
 #define TALENTDATA_NODISCARD [[nodiscard]]
 #elif defined(__GNUC__)
@@ -51,7 +51,7 @@
 #define TALENTDATA_NODISCARD
 #endif
 
-/* What the handles are is known to the library alone. */
+/* Only the library knows the contents of handles. */
 typedef struct talentdata_call talentdata_call;
 typedef struct talentdata_client talentdata_client;
 typedef struct talentdata_config talentdata_config;
@@ -62,22 +62,22 @@ typedef struct talentdata_options talentdata_options;
 typedef struct talentdata_record talentdata_record;
 typedef struct talentdata_scan talentdata_scan;
 
-/** From the Arrow C data interface; talentdata/arrow.h defines it where no Arrow library does. */
+/** From the Arrow C data interface; talentdata/arrow.h defines it if no Arrow library does. */
 struct ArrowArrayStream;
 
 /**
- * UTF-8 text: a pointer and a length in bytes, without a terminating NUL. What a function returns is valid until
- * the handle it was read from is freed, and what it is passed is borrowed during the call. Where a text is absent, `data` is
- * NULL and `length` is 0. TALENTDATA_TEXT makes one of a NUL-terminated string.
+ * UTF-8 text: a pointer and a length in bytes, without a terminating NUL. A returned text is valid until the handle
+ * from which it was read is freed. An argument is borrowed during the call. If a text is absent, `data` is NULL and
+ * `length` is 0. TALENTDATA_TEXT converts a NUL-terminated string.
  */
 typedef struct {
-  /** The first byte; NULL where there is no text. */
+  /** The first byte; NULL if there is no text. */
   const char *data;
   /** The length in bytes. */
   size_t length;
 } talentdata_text;
 
-/** A NUL-terminated string as a text; NULL is an absent text. */
+/** Converts a NUL-terminated string to a text. NULL becomes an absent text. */
 static inline talentdata_text talentdata_text_of(const char *string) {
   talentdata_text text;
   text.data = string;
@@ -88,12 +88,12 @@ static inline talentdata_text talentdata_text_of(const char *string) {
 /** An absent text. */
 #define TALENTDATA_ABSENT talentdata_text_of(NULL)
 
-/** Whether a text is this NUL-terminated string. */
+/** Returns whether a text equals this NUL-terminated string. */
 static inline bool talentdata_text_is(talentdata_text text, const char *string) {
   return text.data && text.length == strlen(string) && memcmp(text.data, string, text.length) == 0;
 }
 
-/** Passed as a format, lets the extension of the path decide: .jsonl, .csv, .parquet or .arrow. */
+/** The format that the extension of the path selects: .jsonl, .csv, .parquet or .arrow. */
 #ifdef __cplusplus
 #define TALENTDATA_FORMAT_OF_PATH (talentdata_format())
 #else

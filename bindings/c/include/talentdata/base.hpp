@@ -1,4 +1,4 @@
-// Errors, results and handles: what the C++ classes are made of. Included by talentdata.hpp.
+// Errors, results and handles, on which the C++ classes are built. Included by talentdata.hpp.
 #pragma once
 
 #include <talentdata.h>
@@ -28,16 +28,16 @@ namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 namespace detail {
 
-/// A text for the library. The data of an empty view may be null, which would be an absent text.
+/// Returns a text for the library. The data of an empty view may be null, which would be an absent text.
 inline talentdata_text text(std::string_view text) noexcept { return {text.data() ? text.data() : "", text.size()}; }
 
-/// A text of the library, copied; none where it is absent.
+/// Returns a copy of a text of the library; nullopt if it is absent.
 inline std::optional<std::string> copied(talentdata_text text) {
   if (text.data == nullptr) return std::nullopt;
   return std::string(text.data, text.length);
 }
 
-/// Owns a handle of C, which it is made from; moves, does not copy.
+/// The owner of a C handle. It can be moved but not copied.
 template <class T, void (*Free)(T *)>
 class handle {
  public:
@@ -58,8 +58,8 @@ class handle {
 
 enum class error_kind : int;
 
-/// What went wrong. Thrown as one of the error_of types. Copies share their content. Moving an error copies
-/// it, so that what() works on every error.
+/// An error. It is thrown as one of the error_of types. Copies share their content. Moving an error copies it, so that
+/// what() works on every error.
 class error : public std::exception {
  public:
   /// Takes ownership of the C error.
@@ -72,36 +72,36 @@ class error : public std::exception {
   ~error() override = default;
 
   error_kind kind() const noexcept { return static_cast<error_kind>(code()); }
-  /// The kind as functions of C have it.
+  /// Returns the kind for functions of C.
   talentdata_error_kind code() const noexcept { return talentdata_error_code(raw_.get()); }
-  /// The name of the kind, such as RateLimited; the same in every language.
+  /// Returns the name of the kind, such as RateLimited, which is the same in every language.
   std::string kind_name() const { return detail::copied(talentdata_error_kind_name(code())).value_or(""); }
-  /// One line for people, with everything known about the failure.
+  /// Returns one line for people with everything that is known about the failure.
   const char *what() const noexcept override { return what_->c_str(); }
-  /// The HTTP status; none when there was no response.
+  /// Returns the HTTP status; nullopt if there was no response.
   std::optional<int> status() const noexcept {
     const int status = talentdata_error_status(raw_.get());
     return status ? std::optional<int>(status) : std::nullopt;
   }
-  /// How many times the request was sent.
+  /// Returns how often the request was sent.
   std::uint32_t attempts() const noexcept { return talentdata_error_attempts(raw_.get()); }
-  /// How long the service asked to wait.
+  /// Returns the time to wait that the service requested; nullopt if there is none.
   std::optional<std::chrono::milliseconds> retry_after() const noexcept {
     const std::int64_t wait = talentdata_error_retry_after_ms(raw_.get());
     return wait < 0 ? std::nullopt : std::optional<std::chrono::milliseconds>(wait);
   }
-  /// The offset of the page that failed, in records.
+  /// Returns the offset of the failed page, in records.
   std::optional<std::int64_t> offset() const noexcept {
     const std::int64_t offset = talentdata_error_offset(raw_.get());
     return offset < 0 ? std::nullopt : std::optional<std::int64_t>(offset);
   }
-  /// The operation of the service that failed, such as listContacts.
+  /// Returns the failed operation of the service, such as listContacts.
   std::optional<std::string> operation() const { return detail::copied(talentdata_error_operation(raw_.get())); }
-  /// The service's identifier of the request.
+  /// Returns the service's identifier of the request.
   std::optional<std::string> request_id() const { return detail::copied(talentdata_error_request_id(raw_.get())); }
-  /// The beginning of the response body with secrets redacted.
+  /// Returns the beginning of the response body with secrets redacted.
   std::optional<std::string> body() const { return detail::copied(talentdata_error_body(raw_.get())); }
-  /// Whether the same call may succeed later without a change.
+  /// Returns whether the same call may succeed later without a change.
   bool is_retryable() const noexcept { return talentdata_error_is_retryable(raw_.get()); }
 
  private:
@@ -117,7 +117,7 @@ class error_of : public error {
 };
 
 namespace detail {
-/// Ends the program, and says why on standard error.
+/// Aborts the program, and prints the reason on standard error.
 [[noreturn]] inline void end(const char *why) noexcept {
   std::fprintf(stderr, "talentdata: %s\n", why);
   std::abort();
@@ -126,26 +126,26 @@ namespace detail {
 /// Throws the error as the type of its kind.
 [[noreturn]] inline void raise(const error &cause);
 #else
-/// Ends the program: the caller took the value of a result that holds an error.
+/// Aborts the program, because the caller took the value of a result that contains an error.
 [[noreturn]] inline void raise(const error &cause) { end(cause.what()); }
 #endif
 }  // namespace detail
 
-/// The value of a call that gives none.
+/// The value of a call without a result.
 using nothing = std::monostate;
 
-/// A value, or the error in its place: what every try_ function returns. Works without exceptions.
+/// A value or an error, which every try_ function returns. Works without exceptions.
 template <class T>
 class [[nodiscard]] result {
  public:
   result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   result(const talentdata::error &cause) : state_(std::in_place_index<1>, cause) {}
 
-  /// Whether there is a value.
+  /// Returns whether there is a value.
   explicit operator bool() const noexcept { return has_value(); }
   bool has_value() const noexcept { return state_.index() == 0; }
 
-  /// The value; throws the error when there is none, or ends the program without exceptions.
+  /// Returns the value. If there is none, throws the error, or aborts the program without exceptions.
   T &value() & { return check(), *std::get_if<0>(&state_); }
   const T &value() const & { return check(), *std::get_if<0>(&state_); }
   T value() && { return check(), std::move(*std::get_if<0>(&state_)); }
@@ -155,7 +155,7 @@ class [[nodiscard]] result {
   T *operator->() { return &value(); }
   const T *operator->() const { return &value(); }
 
-  /// The error; the program ends when there is none.
+  /// Returns the error. If there is none, aborts the program.
   talentdata::error error() const noexcept {
     const auto *found = std::get_if<1>(&state_);
     if (found == nullptr) detail::end("error() of a result that holds a value");
@@ -172,7 +172,7 @@ class [[nodiscard]] result {
 
 namespace detail {
 
-/// Calls a C function, and gives the `T` of the handle that it makes.
+/// Calls a C function, and returns the `T` of the new handle.
 template <class T, class Function, class... Arguments>
 result<T> made(Function function, Arguments... arguments) {
   typename T::raw_type *raw = nullptr;
@@ -180,7 +180,7 @@ result<T> made(Function function, Arguments... arguments) {
   return T(raw);
 }
 
-/// The result of a C function that gives nothing.
+/// Returns the result of a C function without an output.
 inline result<nothing> done(talentdata_error *cause) {
   if (cause) return error(cause);
   return nothing();

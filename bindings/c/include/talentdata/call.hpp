@@ -1,4 +1,4 @@
-// Calls and jobs under way, for programs that do not wait for them. Included by talentdata.hpp.
+// Running calls and jobs, for programs that do not wait for them. Included by talentdata.hpp.
 #pragma once
 
 #include <talentdata/job.hpp>
@@ -8,20 +8,20 @@
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
-/// A call or a job under way, with a deadline and a cancel of its own. One thread at a time may use it; any thread may
-/// cancel it. Destroying it cancels it, unless it is done.
+/// A running call or job, with its own time limit. One thread at a time may use it. Any thread may cancel it.
+/// Destroying it cancels it, unless it is done.
 class begun_call : public detail::handle<talentdata_call, talentdata_call_free> {
  public:
   using handle::handle;
-  /// A deadline in seconds, from now; none by default.
+  /// A time limit in seconds from now on; none by default.
   using deadline = std::optional<std::chrono::duration<double>>;
 
-  /// The outcome of a poll. A call that is done has a result: the response, if it has a body, the page or the receipt.
+  /// The outcome of a poll. A finished call has a result: the response, if it has a body, the page or the receipt.
   struct polled {
     bool done;
     std::optional<record> result;
   };
-  /// Takes the result if it is there; never waits. An error ends the call.
+  /// Takes the result if the call is done, without waiting. An error ends the call.
   result<polled> try_poll() {
     bool done = false;
     talentdata_record *raw = nullptr;
@@ -34,13 +34,14 @@ class begun_call : public detail::handle<talentdata_call, talentdata_call_free> 
     if (talentdata_error *cause = talentdata_call_wait(get(), &raw)) return error(cause);
     return taken(raw);
   }
-  /// A file descriptor that is readable once the call is done, until its result is taken; it belongs to the call.
+  /// Returns a file descriptor that is readable from the end of the call until its result is taken. It belongs to the
+  /// call.
   result<int> try_descriptor() {
     int descriptor = -1;
     if (talentdata_error *cause = talentdata_call_descriptor(get(), &descriptor)) return error(cause);
     return descriptor;
   }
-  /// Cancels it, from any thread.
+  /// Cancels the call. Any thread may call this.
   void cancel() noexcept { talentdata_call_cancel(get()); }
 
 #if defined(__cpp_exceptions)

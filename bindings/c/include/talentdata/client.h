@@ -14,7 +14,7 @@
 
 
 /**
- * The limit with which the service decides how many records a page has.
+ * The limit for a page whose size the service decides.
  */
 #define TALENTDATA_LIMIT_OF_SERVICE UINT64_MAX
 
@@ -98,12 +98,11 @@ talentdata_error *talentdata_config_set_log(talentdata_config *config,
                                             talentdata_release_callback release);
 
 /**
- * Sets a callback that returns the client secret, in place of the setting client_secret.
- *
- * It is called by each function that checks these settings, such as talentdata_client_new, on the calling thread, and
- * again when the service refuses the secret, on a thread of the library, where it has 10 s. So a secret can be replaced
- * while a client exists. Clients of the same settings may call it at the same time. It must not use the library, and must
- * not leave by longjmp, pthread_exit or a C++ exception.
+ * Sets a callback that returns the client secret, instead of the setting client_secret.
+ * Each function that checks these settings, such as talentdata_client_new, calls it on the calling thread. When the
+ * service refuses the secret, a thread of the library calls it again, with a time limit of 10 s. So you can replace a
+ * secret while a client exists. Clients of the same settings may call it at the same time. It must not use the
+ * library, and must not leave by longjmp, pthread_exit or a C++ exception.
  *
  * `release` is called exactly once, with `user_data`, after these settings and every client that was created from them
  * are freed, or after the callback was replaced and no client uses it any more. It is not called if the process exits
@@ -140,12 +139,12 @@ talentdata_error *talentdata_config_budget(const talentdata_config *config,
 
 /**
  * Checks the settings and what a client with them can reach: names, connections, certificates, the clock, the credentials,
- * the permissions, the request budget and directories. Sends at most five requests, and shows no secret. A failed check is
- * no error of this function.
+ * the permissions, the request budget and directories. Sends at most five requests, and shows no secret. A failed
+ * check is not an error of this function.
  *
  * @param config the settings, or NULL for the settings of the environment
  * @param diagnosis_out the findings, a JSON object: `healthy`, `settings` and `checks`, each of which has `name`, `status`
- * (ok, failed or not_tried), `message` with cause and way out, and `kind`, the kind of the error
+ * (ok, failed or not_tried), `message` with cause and solution, and `kind`, the kind of the error
  * Ownership: the caller frees `*diagnosis_out` with talentdata_record_free.
  * Threads: any; no other thread may change `config` during the call; waits for the service.
  * Errors: INVALID_ARGUMENT for NULL; INTERNAL if the system refuses to start threads.
@@ -289,7 +288,7 @@ talentdata_error *talentdata_client_list(const talentdata_client *client,
  * Batches stay valid after stream and client are freed.
  * Threads: any; no other thread may change `options` during the call; waits for the service.
  * Errors: INVALID_ARGUMENT for NULL, an unknown list or an option that scans do not take; CLOSED; the errors of
- * talentdata_scan_next. Errors of the stream are those of talentdata_scan_arrow_stream, as texts.
+ * talentdata_scan_next. The stream has the errors of talentdata_scan_arrow_stream, as texts.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_client_arrow_stream(const talentdata_client *client,

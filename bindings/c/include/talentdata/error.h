@@ -136,14 +136,14 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The kind of failure, a talentdata_error_kind; INVALID_ARGUMENT when `error` is NULL.
+ * Returns the kind of failure, a talentdata_error_kind; INVALID_ARGUMENT if `error` is NULL.
  *
  * Threads: any.
  */
 talentdata_error_kind talentdata_error_code(const talentdata_error *error);
 
 /**
- * One line for people, with everything known about the failure.
+ * Returns one line for people with everything that is known about the failure.
  *
  * Ownership: the text is valid until the error is freed; for NULL it is a constant.
  * Threads: any.
@@ -151,7 +151,7 @@ talentdata_error_kind talentdata_error_code(const talentdata_error *error);
 talentdata_text talentdata_error_message(const talentdata_error *error);
 
 /**
- * The operation of the service that failed, such as listContacts; absent when the failure is not one of the service.
+ * Returns the failed operation of the service, such as listContacts; absent if the failure is not of an operation.
  *
  * Ownership: the text is a constant.
  * Threads: any.
@@ -159,35 +159,35 @@ talentdata_text talentdata_error_message(const talentdata_error *error);
 talentdata_text talentdata_error_operation(const talentdata_error *error);
 
 /**
- * The HTTP status, 100 to 599; 0 when there was no response or `error` is NULL.
+ * Returns the HTTP status, 100 to 599; 0 if there was no response or `error` is NULL.
  *
  * Threads: any.
  */
 uint16_t talentdata_error_status(const talentdata_error *error);
 
 /**
- * Returns the number of times that the request was sent; 0 when it never was or `error` is NULL.
+ * Returns how often the request was sent; 0 if it was never sent or `error` is NULL.
  *
  * Threads: any.
  */
 uint32_t talentdata_error_attempts(const talentdata_error *error);
 
 /**
- * Returns the time that the service asked to wait, in milliseconds; -1 when it named none or `error` is NULL.
+ * Returns the time to wait that the service requested, in milliseconds; -1 if there is none or `error` is NULL.
  *
  * Threads: any.
  */
 int64_t talentdata_error_retry_after_ms(const talentdata_error *error);
 
 /**
- * The offset of the page that failed, in records; -1 when there is none or `error` is NULL.
+ * Returns the offset of the failed page, in records; -1 if there is none or `error` is NULL.
  *
  * Threads: any.
  */
 int64_t talentdata_error_offset(const talentdata_error *error);
 
 /**
- * The service's identifier of the request; absent when it sent none.
+ * Returns the service's identifier of the request; absent if the service sent none.
  *
  * Ownership: the text is valid until the error is freed.
  * Threads: any.
@@ -195,7 +195,7 @@ int64_t talentdata_error_offset(const talentdata_error *error);
 talentdata_text talentdata_error_request_id(const talentdata_error *error);
 
 /**
- * The beginning of the response body with secrets redacted, at most 512 bytes; absent when there is none.
+ * Returns the beginning of the response body with secrets redacted, at most 512 bytes; absent if there is none.
  *
  * Ownership: the text is valid until the error is freed.
  * Threads: any.
@@ -203,14 +203,15 @@ talentdata_text talentdata_error_request_id(const talentdata_error *error);
 talentdata_text talentdata_error_body(const talentdata_error *error);
 
 /**
- * Returns whether the same call may succeed later without a change; false when `error` is NULL.
+ * Returns whether the same call may succeed later without a change; false if `error` is NULL.
  *
  * Threads: any.
  */
 bool talentdata_error_is_retryable(const talentdata_error *error);
 
 /**
- * The name of an error kind, the same in every language: RateLimited; absent for an unknown kind.
+ * Returns the name of an error kind, such as RateLimited, which is the same in every language; absent for an unknown
+ * kind.
  *
  * Ownership: the text is a constant.
  * Threads: any.
@@ -218,7 +219,7 @@ bool talentdata_error_is_retryable(const talentdata_error *error);
 talentdata_text talentdata_error_kind_name(talentdata_error_kind kind);
 
 /**
- * Creates an error, with which tests of a program try how it handles one.
+ * Creates an error, for tests of a program's error handling.
  *
  * @param kind the kind, a talentdata_error_kind
  * @param message the message
@@ -231,9 +232,9 @@ talentdata_error *talentdata_error_new(talentdata_error_kind kind,
                                        talentdata_text message);
 
 /**
- * Frees an error; does nothing when it is NULL.
+ * Frees an error. NULL does nothing.
  *
- * Ownership: `error` and every text read from it must not be used any more.
+ * Ownership: `error` and every text read from it must no longer be used.
  * Threads: any, one at a time per error.
  */
 void talentdata_error_free(talentdata_error *error);

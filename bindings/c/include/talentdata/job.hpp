@@ -22,7 +22,7 @@ class path_text {
 
 /// The format of an export; the numbers are those of `talentdata_format`.
 enum class format : int {
-  /// That of the extension of the path.
+  /// The format that the extension of the path selects.
   of_path = 0,
   jsonl = TALENTDATA_FORMAT_JSONL,
   csv = TALENTDATA_FORMAT_CSV,
@@ -30,18 +30,19 @@ enum class format : int {
   arrow = TALENTDATA_FORMAT_ARROW,
 };
 
-/// An export or a sync. One thread at a time may run it; any thread may cancel it or read its progress meanwhile. Before
-/// destroying a job that another thread runs, cancel it and join the thread.
+/// An export or a sync. One thread at a time may run it. Any other thread may cancel it or read its progress while it
+/// runs. Before you destroy a job that another thread runs, cancel it and join the thread.
 class job : public detail::handle<talentdata_job, talentdata_job_free> {
  public:
   using handle::handle;
 
-  /// Runs it, and waits until it is done; after an error it may be called again. The receipt of an export is a
-  /// talentdata::receipt; that of a sync has `generation`, `changes`, `withheld`, `shortfall` and `scan`.
+  /// Runs the job, and waits until it is done. After an error you may call this again. The receipt of an export is a
+  /// talentdata::receipt. The receipt of a sync has `generation`, `changes`, `withheld`, `shortfall` and `scan`.
   result<receipt> try_run() { return detail::made<receipt>(talentdata_job_run, get()); }
-  /// How far it is, also while another thread runs it.
+  /// Returns the progress, also while another thread runs the job.
   receipt progress() const { return receipt(talentdata_job_progress(get())); }
-  /// Cancels it, from any thread. An export keeps what can be resumed; a sync leaves the mirror as it was.
+  /// Cancels the job. Any thread may call this. An export keeps its records to be resumed. A sync does not modify the
+  /// mirror.
   void cancel() noexcept { talentdata_job_cancel(get()); }
 
 #if defined(__cpp_exceptions)
@@ -58,44 +59,45 @@ inline result<record> try_verify(path_text file, std::string_view receipt) {
 inline record verify(path_text file, std::string_view receipt) { return try_verify(file, receipt).value(); }
 #endif
 
-/// A mirror: one SQLite file, with lists as of their last sync and what each sync has changed. Streams are of the Arrow C
-/// data interface; the caller releases them, and they outlive the mirror. Any number of threads may use a mirror at once.
+/// A mirror: one SQLite file with lists as of their last sync, and the changes of each sync. It returns streams of the
+/// Arrow C data interface, which the caller releases and which outlive the mirror. Any number of threads may use a
+/// mirror at once.
 class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> {
  public:
   using handle::handle;
 
-  /// Opens a mirror; syncs do not disturb its streams.
+  /// Opens a mirror. Syncs do not disturb its streams.
   static result<mirror> try_open(path_text path) { return detail::made<mirror>(talentdata_mirror_open, path.text()); }
-  /// The syncs of a list that are kept, the oldest first, each as a job gives it.
+  /// Returns the receipts of the kept syncs of a list, oldest first.
   result<record> try_syncs(list_name list) const {
     return detail::made<record>(talentdata_mirror_syncs, get(), detail::text(list.name));
   }
-  /// What has changed in a list after a sync: its bookmark, or a time; by default all changes. Returns the last sync, whose
-  /// `bookmark` is to be noted with the changes, also where there are none.
+  /// Reads the changes of a list after a sync, which is a bookmark or a time; by default all changes. Returns the last
+  /// sync. Store its `bookmark` with the changes, even if there are none.
   result<record> try_changes(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> since = {},
                              const options &columns = {}) const {
     return detail::made<record>(talentdata_mirror_changes, get(), detail::text(list.name), when(since), columns.get(), stream);
   }
-  /// A list as a sync has read it, by its bookmark, its number or a time such as 2026-11-20T06:00:00Z; by default the last
-  /// sync. Returns this sync, with its `bookmark`.
+  /// Reads a list as of a sync, which is a bookmark, a number or a time such as 2026-11-20T06:00:00Z; by default the
+  /// last sync. Returns this sync, with its `bookmark`.
   result<record> try_records(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> at = {},
                              const options &columns = {}) const {
     return detail::made<record>(talentdata_mirror_records, get(), detail::text(list.name), when(at), columns.get(), stream);
   }
-  /// What is wrong with it; everything in it is read.
+  /// Reads the whole mirror, and returns the differences from the digests of its syncs.
   result<record> try_verify() const { return detail::made<record>(talentdata_mirror_verify, get()); }
-  /// Removes a list, with all that is kept of it.
+  /// Removes a list and its history.
   result<nothing> try_forget(list_name list) const {
     return detail::done(talentdata_mirror_forget(get(), detail::text(list.name)));
   }
-  /// Erases records of a list by their ids, a JSON array of strings, with all their versions and changes. Copies follow by the
-  /// changes `erased`, which are not kept if it is unannounced. Syncs do not store the records again if they are to be
-  /// kept out. Returns `records`, `versions`, `changes` and `bookmark`.
+  /// Erases records of a list by their ids, a JSON array of strings, with all their versions and changes. Copies can
+  /// follow with the changes `erased`, which are not kept with `unannounced`. With `keep_out`, syncs do not store the
+  /// records again. Returns `records`, `versions`, `changes` and `bookmark`.
   result<record> try_erase(list_name list, std::string_view records, bool unannounced = false, bool keep_out = false) const {
     return detail::made<record>(talentdata_mirror_erase, get(), detail::text(list.name), detail::text(records),
                                 unannounced ? 1 : 0, keep_out ? 1 : 0);
   }
-  /// Removes the changes `erased` of a list up to a sync, once every copy of the list has applied them.
+  /// Removes the changes `erased` of a list up to a sync. Call it after every copy of the list applied them.
   result<nothing> try_acknowledge(list_name list, std::string_view up_to) const {
     return detail::done(talentdata_mirror_acknowledge(get(), detail::text(list.name), detail::text(up_to)));
   }

@@ -11,14 +11,15 @@
 namespace talentdata {
 inline namespace TALENTDATA_EXCEPTIONS {
 
-/// JSON that is sent as it is, where a request holds a value that the OpenAPI file leaves open.
+/// JSON that is sent unchanged, for values of a request that the OpenAPI file leaves open.
 struct raw_json {
   std::string text = "null";
 };
 
 namespace detail {
 
-/// A number with all its digits, whatever the locale. NaN and infinity are no JSON: the library refuses them.
+/// Returns a number with all its digits, regardless of the locale. NaN and infinity are not JSON, so the library
+/// refuses them.
 inline std::string number_text(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
@@ -29,7 +30,7 @@ inline std::string number_text(double value) {
   return out.str();
 }
 
-/// A text, a number or a truth value as text; a duration in seconds.
+/// Returns a string, a number or a boolean as text, and a duration as seconds.
 template <class T>
 std::string value_text(const T &value) {
   if constexpr (std::is_convertible_v<const T &, std::string_view>) {
@@ -78,8 +79,8 @@ struct is_struct : std::false_type {};
 template <class T>
 struct is_struct<T, std::void_t<decltype(std::declval<const T &>().write_json(any_field()))>> : std::true_type {};
 
-/// A value as JSON: a text, a number, a truth value, JSON itself, a struct of a request body, or an optional, a vector or a
-/// map of these.
+/// Returns a value as JSON: a string, a number, a boolean, raw JSON, a struct of a request body, or an optional, a
+/// vector or a map of these.
 template <class T>
 std::string to_json(const T &value) {
   std::string out;
@@ -104,8 +105,8 @@ std::string to_json(const T &value) {
   }
 }
 
-/// Values that are set by their names. The first that is refused is the error of the call that they are given to.
-/// They can be copied, and chained where they are made: what a chain returns is a value of its own.
+/// Values that are set by their names. If a value is refused, the call that gets them fails with the first such error.
+/// /// They can be copied, and setters can be chained. A chain on a temporary returns a new value.
 template <class Self, class T, void (*Free)(T *), talentdata_error *(*Set)(T *, talentdata_text, talentdata_text)>
 class named_values : public handle<T, Free> {
  public:
@@ -118,7 +119,7 @@ class named_values : public handle<T, Free> {
   Self set(std::string_view name, const Value &value) && {
     return std::move(with(Set, name, value));
   }
-  /// The error, if there is one.
+  /// Returns the error, if there is one.
   const std::optional<error> &refused() const noexcept { return refused_; }
 
  protected:
@@ -152,9 +153,8 @@ class named_values : public handle<T, Free> {
 
 }  // namespace detail
 
-/// Options of scans, exports, syncs and calls. They are set by their names, such as limit or resume, which
-/// talentdata_options_set lists. Structs for the parameters of the OpenAPI file, such as `list_contacts_options`, can be
-/// given instead.
+/// Options of scans, exports, syncs and calls. They are set by their names, such as limit or resume; docs/options.md
+/// lists them. You can pass structs for the parameters of the OpenAPI file, such as `list_contacts_options`, instead.
 class options : public detail::named_values<options, talentdata_options, talentdata_options_free, talentdata_options_set> {
  public:
   options() : named_values(talentdata_options_new(nullptr)) {}
@@ -166,7 +166,7 @@ class options : public detail::named_values<options, talentdata_options, talentd
   }
   ~options() = default;
 
-  /// Adds a value of a parameter of the list or of the operation, such as a filter; each value of a vector.
+  /// Adds a value of a parameter of the list or of the operation, such as a filter. Of a vector, adds each value.
   template <class T>
   options &add(std::string_view name, const T &value) & {
     if constexpr (detail::is_optional<T>::value) {

@@ -14,12 +14,12 @@ typedef enum {
    */
   TALENTDATA_LOG_LEVEL_ERROR = 1,
   /**
-   * Failures that the client recovers from, each kind at most once a minute with its number, and the beginning and
-   * the end of an outage.
+   * Failures from which the client recovers, each kind at most once a minute with their number, and the beginning
+   * and the end of an outage.
    */
   TALENTDATA_LOG_LEVEL_WARN = 2,
   /**
-   * A budget that is joined, an access token that is renewed.
+   * Joining a budget, and renewing an access token.
    */
   TALENTDATA_LOG_LEVEL_INFO = 3,
   /**
@@ -35,9 +35,8 @@ typedef enum {
 /**
  * Receives a message: its level, its text, its fields as a JSON object, and
  * the pointer given to talentdata_config_set_log. Both texts are valid only
- * during the call. The text has the fields, too, as `name=value`. The fields
- * are those that apply of client (its ID), list, operation, request_id,
- * offset, attempt, status, reason (the kind of error), seconds and others.
+ * during the call. The text also has the fields, as `name=value`. The fields that apply are present: client (its ID),
+ * list, operation, request_id, offset, attempt, status, reason (the kind of error), seconds and others.
  */
 typedef void (*talentdata_log_callback)(talentdata_log_level level,
                                         talentdata_text message,

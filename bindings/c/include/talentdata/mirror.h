@@ -24,7 +24,7 @@ talentdata_error *talentdata_mirror_open(talentdata_text path,
                                          talentdata_mirror **mirror_out);
 
 /**
- * Returns the syncs of a list that the mirror keeps. The oldest one is the first.
+ * Returns the kept syncs of a list, oldest first.
  *
  * @param mirror the mirror
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
@@ -42,7 +42,8 @@ talentdata_error *talentdata_mirror_syncs(const talentdata_mirror *mirror,
  * Returns the changes of a list after a sync, from the oldest to the newest, as a stream of the Arrow C data
  * interface. The columns are _generation, _op (insert, update, delete, missing, reappeared or erased), _key, _last_seen,
  * _seen and _changed (for update the names of the fields that differ, as a JSON array), and the columns of the record. The
- * record is the new version, or for delete and missing the last known version. Of an erased record only the key is left.
+ * record is the new version, or for delete and missing the last known version. For an erased record, only the key is
+ * left.
  *
  * Store the `bookmark` of the last sync with the rows, even if there are no changes, and pass it as `since` the next time.
  * The metadata of the schema contains it as talentdata.bookmark.
@@ -122,24 +123,24 @@ talentdata_error *talentdata_mirror_forget(const talentdata_mirror *mirror,
                                            talentdata_text list);
 
 /**
- * Erases records of a list from a mirror, with all their versions and changes. Afterwards no byte of them is left in the
- * files of the mirror, except for the keys in the changes `erased`, by which copies follow. If the process ends too early,
- * the next talentdata_mirror_erase, talentdata_mirror_forget or sync finishes it.
+ * Erases records of a list from a mirror, with all their versions and changes. Afterwards no byte of them is left in
+ * the files of the mirror, except for their keys in the changes `erased`, with which copies can follow. If the process
+ * ends too early, the next talentdata_mirror_erase, talentdata_mirror_forget or sync completes the erasure.
  *
  * @param mirror the mirror
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
  * @param records a JSON array with the ids of the records, as strings
- * @param unannounced 0 to report each record as a change `erased`; any other number to keep no change, because the key may be
- * personal itself
- * @param keep_out 0 to let a sync store the records again if the service still has them; any other number to keep a keyed
- * digest of each id, by which syncs leave them out
+ * @param unannounced 0 to report each record as a change `erased`; any other number to keep no change, because the key
+ * may be personal data
+ * @param keep_out 0 to let a sync store the records again if the service still lists them; any other number to keep a
+ * keyed digest of each id, so that syncs do not store them
  * @param erased_out NULL, or a JSON object with the numbers of erased `records`, `versions` and `changes`, and the `bookmark`
  * of the last sync
  * Ownership: the caller frees `*erased_out` with talentdata_record_free.
  * Threads: any.
- * Errors: INVALID_ARGUMENT for NULL, an unknown list, a list that the mirror does not have, an id that no record has, or a list
- * whose records have no id; then nothing is erased. BUSY while a sync is writing to the mirror, or if the records are erased
- * but a stream or another program still needs their bytes; IO.
+ * Errors: INVALID_ARGUMENT for NULL, an unknown list, a list that the mirror does not have, an id that no record has,
+ * or a list whose records have no id; nothing is erased in these cases. BUSY while a sync is writing to the mirror, or
+ * if the records were erased but a stream or another program still needs their bytes; IO.
  */
 TALENTDATA_NODISCARD
 talentdata_error *talentdata_mirror_erase(const talentdata_mirror *mirror,
@@ -150,11 +151,12 @@ talentdata_error *talentdata_mirror_erase(const talentdata_mirror *mirror,
                                           talentdata_record **erased_out);
 
 /**
- * Removes the changes `erased` of a list up to a sync, once every copy of the list has applied them.
+ * Removes the changes `erased` of a list up to a sync. Call it after every copy of the list applied them.
  *
  * @param mirror the mirror
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS
- * @param up_to the bookmark that was stored with the changes, or what else talentdata_mirror_changes takes for `since`
+ * @param up_to the bookmark that was stored with the changes, or another value as for `since` of
+ * talentdata_mirror_changes
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL, an unknown list, a list that the mirror does not have, or a sync that does not exist yet;
  * MISMATCH if the sync belongs to another history; BUSY while a sync is writing to the mirror; IO.

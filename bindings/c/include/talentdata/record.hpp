@@ -1,4 +1,4 @@
-// Records: JSON of any kind, read by names and JSON pointers. Included by talentdata.hpp.
+// Records: any JSON, which is read by names and JSON pointers. Included by talentdata.hpp.
 #pragma once
 
 #include <talentdata/base.hpp>
@@ -18,7 +18,7 @@ namespace detail {
 template <class>
 inline constexpr bool is_known = false;
 
-/// Reads a `T` of a record; there is one for each type that a field can have. None where there is no such value.
+/// Reads a `T` from a record; nullopt if it is absent. There is a specialization for each type that a field can have.
 template <class T, class = void>
 struct reader {
   static_assert(
@@ -29,32 +29,35 @@ struct reader {
 };
 }  // namespace detail
 
-/// JSON: a record of a list, a response, a receipt or a report, or a value within one of these. Copies refer to the same
-/// value and keep it alive, and so do the values read from it; texts are copied. Any number of threads may read it.
+/// A JSON value: a record of a list, a response, a receipt or a report, or a value within one of these. Copies, and
+/// values that are read from it, refer to the same JSON and keep it alive. Strings are copied. Any number of threads
+/// may read it.
 ///
 /// A path is the name of a field, such as firstName, or a JSON pointer, such as /location/city; "" is the value itself.
 class record {
  public:
   using raw_type = talentdata_record;
-  /// Reads JSON, such as a receipt that was kept.
+  /// Parses JSON, such as a stored receipt.
   static result<record> try_parse(std::string_view json);
-  /// Takes ownership of a record of C.
+  /// Takes ownership of a C record.
   explicit record(talentdata_record *owned) : record(shared(owned, talentdata_record_free)) {}
-  /// The record for functions of C; it stays the owner.
+  /// Returns the record for functions of C. It is still owned by this object.
   const talentdata_record *get() const noexcept { return raw_.get(); }
-  /// A value that functions of C have given and that belongs to this record, which it keeps alive.
+  /// Returns a value that functions of C returned and that belongs to this record. The value keeps the record alive.
   record within(const talentdata_record *borrowed) const { return record(shared(raw_, borrowed)); }
 
-  /// The JSON, byte for byte as the service sent it.
+  /// Returns the JSON, byte for byte as the service sent it.
   std::string json() const { return detail::copied(talentdata_record_json(get())).value_or(""); }
   talentdata_value_kind kind() const noexcept { return talentdata_record_kind(get()); }
 
-  /// The value at a path: a text, number, truth value or record, a vector or a map of these, or an optional of one. Without the
-  /// optional a value that is missing or null is an error; one of another type, or out of its range, always is, with its JSON
-  /// pointer. A std::string_view is valid as long as the record. A vector of pairs has the fields of an object in their order.
+  /// Returns the value at a path: a string, number, boolean or record, a vector or a map of these, or an optional of
+  /// one. Without the optional, a missing or null value is an error. A value of another type or out of range is always
+  /// an error, which names the JSON pointer. A std::string_view is valid as long as the record. A vector of pairs has
+  /// the fields of an object in their order.
   template <class T>
   result<T> try_get(std::string_view path) const;
-  /// The value at a path, of any kind. For null, it is a record of the kind null. For an absent value, it is std::nullopt.
+  /// Returns the value at a path, of any kind. For null, returns a record of the kind null. For an absent value,
+  /// returns nullopt.
   result<std::optional<record>> try_find(std::string_view path) const {
     const talentdata_record *found = nullptr;
     if (talentdata_error *cause = talentdata_record_value(get(), detail::text(path), &found)) return error(cause);
@@ -92,7 +95,7 @@ struct scalar_reader {
     return cause;
   }
 };
-/// Integers of every size, as the largest one of C that has their sign.
+/// Reads integers of every size, as the largest C integer with the same signedness.
 template <class T>
 struct reader<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>>> {
   static talentdata_error *find(const record &from, std::string_view path, std::optional<T> &out) {
@@ -121,7 +124,7 @@ struct reader<double> : scalar_reader<double, talentdata_optional_number, talent
 template <>
 struct reader<bool> : scalar_reader<bool, talentdata_optional_boolean, talentdata_record_boolean> {};
 
-/// The nearest one; a number that is too large is an error.
+/// Reads the nearest float. A number that is too large is an error.
 template <>
 struct reader<float> {
   static talentdata_error *find(const record &from, std::string_view path, std::optional<float> &out) {
@@ -163,13 +166,13 @@ struct reader<std::string> {
   }
 };
 
-/// Records and the classes of models.
+/// Reads records and classes of models.
 template <class T>
 struct reader<T, std::enable_if_t<std::is_base_of_v<record, T>>> {
   static talentdata_error *find(const record &from, std::string_view path, std::optional<T> &out) {
     const talentdata_record *found = nullptr;
     talentdata_error *cause = talentdata_record_value(from.get(), text(path), &found);
-    // A record of its own may be null; a field that is null is absent.
+    // The record itself may be null, but a null field counts as absent.
     const bool absent =
         found == nullptr || (found != from.get() && talentdata_record_kind(found) == TALENTDATA_VALUE_KIND_NULL);
     if (!cause && !absent) out = T(from.within(found));
@@ -177,7 +180,7 @@ struct reader<T, std::enable_if_t<std::is_base_of_v<record, T>>> {
   }
 };
 
-/// What an array or an object has: `add` takes each item with its name.
+/// Reads the items of an array or an object. `add` gets each item with its name.
 template <class T, class Many, class Add>
 talentdata_error *find_many(const record &from, std::string_view path, std::optional<Many> &out, Add add) {
   std::optional<record> whole;
@@ -210,7 +213,7 @@ struct reader<std::vector<T>> {
     return find_many<T>(from, path, out, [](auto &all, std::string, T value) { all.push_back(std::move(value)); });
   }
 };
-/// The fields of an object, in their order.
+/// Reads the fields of an object, in their order.
 template <class T>
 struct reader<std::vector<std::pair<std::string, T>>> {
   using fields = std::vector<std::pair<std::string, T>>;
@@ -227,7 +230,7 @@ struct reader<std::map<std::string, T>> {
   }
 };
 
-/// The value of an enum whose text is read.
+/// Reads the value of an enum from its text.
 template <class T>
 talentdata_error *find_enum(const record &from, std::string_view path, std::optional<T> &out, T (*of)(talentdata_text)) {
   talentdata_text found{};
@@ -261,7 +264,7 @@ result<T> record::try_get(std::string_view path) const {
 struct list_name {
   const char *name;
 };
-/// The same with the class of its records; service.hpp has those of the OpenAPI file.
+/// The name of a list with the class of its records. service.hpp has the lists of the OpenAPI file.
 template <class Record>
 struct list_of : list_name {
   explicit constexpr list_of(const char *list) noexcept : list_name{list} {}

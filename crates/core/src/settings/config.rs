@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use talentdata_types::Secret;
 use std::time::Duration;
 use std::sync::Arc;
-/// Checked settings; a [`Builder`] makes them.
+/// Checked settings, which a [`Builder`] creates.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The address of the service, such as https://talent.example.
@@ -64,7 +64,7 @@ pub struct Config {
     pub(crate) client_cert: Option<PathBuf>,
     /// A PEM file with the private key of client_cert, not encrypted, which only this user can read.
     pub(crate) client_key: Option<PathBuf>,
-    /// The client secret, from whichever source the settings name.
+    /// The client secret, from the source that the settings name.
     pub(crate) client_secret: Option<Arc<Credential>>,
 }
 impl Config {
@@ -100,7 +100,7 @@ impl Config {
         })
     }
 }
-/// A setter per setting. Each returns the builder, so that calls can be chained.
+/// A setter for each setting. Each returns the builder, so that calls can be chained.
 impl Builder {
     /// Sets the address of the service, such as https://talent.example. There is no default.
     pub fn base_url(&mut self, value: impl ToString) -> &mut Self {

@@ -29,7 +29,7 @@ pub enum ListName {
     TaxonomyRoles,
 }
 impl ListName {
-    /// Every list, in the spec's order.
+    /// All lists, in the order of the spec.
     pub const ALL: [ListName; 9usize] = [
         ListName::Contacts,
         ListName::Vacancies,
@@ -462,7 +462,7 @@ pub const LIST_TAXONOMY_ROLES: &Operation = &Operation {
     parameters: &[],
     body: None,
 };
-/// Every operation, in the spec's order.
+/// All operations, in the order of the spec.
 pub static OPERATIONS: &[&Operation] = &[
     CREATE_TOKEN,
     GET_TOKEN_PERMISSIONS,
