@@ -96,6 +96,7 @@ class AsyncClient(AsyncOperations):
         keep: datetime.timedelta | str | None = None,
         keep_deleted: datetime.timedelta | str | None = None,
         dry_run: bool = False,
+        mode: str | None = None,
         page_size: int | None = None,
         fields: list[str] | None = None,
         drop: list[str] | None = None,
@@ -131,6 +132,8 @@ class AsyncClient(AsyncOperations):
             keep_deleted: The age of a reported delete, such as `"30d"`, after which the record is erased with all its
                 versions and changes. A change `erased` has its key until `keep` removes it.
             dry_run: Commit nothing. The receipts have the numbers of changes that a sync would commit.
+            mode: The permissions of a new mirror, such as `"0640"`; by default `"0600"`, so that only its owner can read
+                it. An existing mirror keeps its permissions.
             page_size: Records per request; by default each list's maximum.
             fields: See `list` of a list.
             drop: See `list` of a list.
@@ -147,7 +150,7 @@ class AsyncClient(AsyncOperations):
         """
         most = f"{max_deletes * 100}%" if isinstance(max_deletes, float) else max_deletes
         options: dict[str, Any] = {"confirm": confirm, "on_new_field": on_new_field, "same_service": same_service}
-        options |= {"max_deletes": most, "keep": keep, "keep_deleted": keep_deleted, "dry_run": dry_run}
+        options |= {"max_deletes": most, "keep": keep, "keep_deleted": keep_deleted, "dry_run": dry_run, "mode": mode}
         options |= {"page_size": page_size, "fields": fields, "drop": drop, "hash": hash}
         # All jobs are checked before the first one runs.
         jobs = [(list[0], RawJob(self, True, list, path, options)) for list in self._names(resources)]

@@ -8,10 +8,11 @@ use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io;
 #[cfg(unix)]
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use talentdata_columns::export::FileMode;
 use talentdata_core::{Error, ErrorKind, Result};
 
 /// The application id that distinguishes a mirror from other SQLite files.
@@ -232,6 +233,8 @@ pub(crate) struct Claim {
     pub(crate) lock: Arc<File>,
     /// True if the mirror did not exist before.
     is_new: bool,
+    /// The permissions of a new file.
+    mode: FileMode,
 }
 
 impl Claim {
@@ -241,10 +244,10 @@ impl Claim {
     /// `Busy` while another sync writes to the mirror; `Path` if the file is not a mirror.
     pub(crate) fn acquire(path: &Path) -> Result<Self> {
         is_mirror(path)?;
-        let lock = open_lock(
-            path,
-            File::options().write(true).create(true).truncate(false),
-        );
+        let mut options = File::options();
+        #[cfg(unix)]
+        options.mode(0o600);
+        let lock = open_lock(path, options.write(true).create(true).truncate(false));
         let lock = lock.and_then(|lock| Ok(lock.try_lock().map(|()| lock)?));
         let lock = lock.map_err(|error| {
             let (kind, why) = if error.kind() == io::ErrorKind::WouldBlock {
@@ -257,11 +260,24 @@ impl Claim {
         })?;
         let (path, is_new) = (path.to_owned(), !is_mirror(path)?);
         let lock = Arc::new(lock);
-        Ok(Claim { path, lock, is_new })
+        let mode = FileMode::default();
+        Ok(Claim {
+            path,
+            lock,
+            is_new,
+            mode,
+        })
+    }
+
+    /// Sets the permissions that the file has if it is new.
+    pub(crate) fn with_mode(mut self, mode: FileMode) -> Self {
+        self.mode = mode;
+        self
     }
 
     /// Opens the mirror to write to it; creates one without lists if it does not exist.
     pub(crate) fn open(&self) -> MirrorResult<Connection> {
+        self.create()?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(named(&self.path), flags)?;
         // The empty files of the log stay, for users who may read the mirror but not create files next to it.
@@ -288,12 +304,35 @@ impl Claim {
             "PRAGMA journal_size_limit = 0; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; \
              PRAGMA temp.cache_size = -8192",
         )?;
-        self.share_log();
+        self.share();
         Ok(connection)
     }
 
-    /// Gives the files of the log the permissions of the mirror, unless another user owns them.
-    fn share_log(&self) {
+    /// Creates an empty file if there is none. A file that SQLite creates may be read by others.
+    fn create(&self) -> Result<()> {
+        #[cfg(unix)]
+        if matches!(std::fs::metadata(&self.path), Err(error) if error.kind() == io::ErrorKind::NotFound)
+        {
+            let options = &mut File::options();
+            let options = options.write(true).create(true).truncate(false).mode(0o600);
+            let created = options.open(&self.path).and_then(|file| {
+                let wanted = self.mode.bits();
+                if file.metadata()?.permissions().mode() & 0o777 != wanted {
+                    file.set_permissions(PermissionsExt::from_mode(wanted))?;
+                }
+                Ok(())
+            });
+            created.map_err(|error| {
+                let path = self.path.display();
+                let why = "the mirror cannot be created with its permissions; check mode, and the directory and its disk";
+                Error::of_io(&error, format!("{path}: {why} ({error})"))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Gives the lock and the files of the log the permissions of the mirror, unless another user owns them.
+    fn share(&self) {
         let permissions = |path: &Path| std::fs::metadata(path).map(|file| file.permissions());
         let Ok(wanted) = permissions(&self.path) else {
             return;
@@ -303,6 +342,9 @@ impl Claim {
                 let _ = std::fs::set_permissions(&path, wanted.clone());
             }
         }
+        // The owner of a mirror that is closed for a while must still be able to lock it afterwards.
+        #[cfg(unix)]
+        let _ = (self.lock).set_permissions(PermissionsExt::from_mode(wanted.mode() | 0o600));
     }
 
     /// Removes a mirror that was created for a failed sync.

@@ -25,7 +25,7 @@ pub struct JobOptions {
     pub resume: bool,
     /// True if an export discards the kept work of an interrupted one.
     pub restart: bool,
-    /// The permissions of the file of an export.
+    /// The permissions of the file of an export, or of a mirror.
     pub mode: FileMode,
     /// The value of [`Sync::confirm`].
     pub confirm: bool,
@@ -99,6 +99,7 @@ impl JobOptions {
             keep: self.keep,
             keep_deleted: self.keep_deleted,
             dry_run: self.dry_run,
+            mode: self.mode,
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::receipt::MaxDeletes;
 use std::path::PathBuf;
 use std::time::Duration;
 use talentdata_columns::arrow::NewFieldPolicy;
+use talentdata_columns::export::FileMode;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, Result, ScanOptions};
 
@@ -49,6 +50,8 @@ pub struct Sync {
     pub keep_deleted: Option<Duration>,
     /// True to commit nothing. The receipt describes the sync that would have been committed.
     pub dry_run: bool,
+    /// The permissions of the file if it is new. A mirror that exists keeps its own.
+    pub mode: FileMode,
 }
 
 /// Reads an age, for example `90d`, `12h`, `30m` or `45s`.
@@ -83,6 +86,7 @@ impl Sync {
             keep: None,
             keep_deleted: None,
             dry_run: false,
+            mode: FileMode::default(),
         }
     }
 
@@ -125,6 +129,12 @@ impl Sync {
     /// Sets [`keep_deleted`](Self::keep_deleted).
     pub fn with_keep_deleted(mut self, age: Duration) -> Self {
         self.keep_deleted = Some(age);
+        self
+    }
+
+    /// Sets [`mode`](Self::mode).
+    pub fn with_mode(mut self, mode: FileMode) -> Self {
+        self.mode = mode;
         self
     }
 

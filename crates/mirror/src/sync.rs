@@ -94,7 +94,7 @@ impl Sync {
         let operation = self.resource.shape().operation;
         client.config().require_credentials_for(operation)?;
         sync.scan.hash_key(client.config())?;
-        let claim = Claim::acquire(&self.path)?;
+        let claim = Claim::acquire(&self.path)?.with_mode(self.mode);
         let (mut stop, mut confirms) = (std::pin::pin!(stop), None);
         loop {
             let staging = Staging::begin(&claim, &sync, client.config()).map_err(at(&self.path));

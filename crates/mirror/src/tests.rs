@@ -105,7 +105,7 @@ impl Trial {
     }
 
     fn sync_late(&self, late: &[String], texts: &[String], proof: Proof) -> Result<SyncReceipt> {
-        let claim = Claim::acquire(&self.path)?;
+        let claim = Claim::acquire(&self.path)?.with_mode(self.sync.mode);
         let run = || {
             let mut staging = Staging::begin(&claim, &self.sync, &config("c"))?;
             // No test here cuts the power, and thousands of syncs would wait for the disk.

@@ -11,6 +11,13 @@ use talentdata_core::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileMode(u32);
 
+impl FileMode {
+    /// Returns the bits of the permissions.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+}
+
 impl Default for FileMode {
     fn default() -> Self {
         FileMode(0o600)

@@ -137,8 +137,8 @@ pub const JOB_OPTIONS: &[JobOption] = &[
     JobOption {
         name: "mode",
         kind: Mode,
-        jobs: &[Export],
-        what: "The permissions of a new file, for example 0640; by default 0600, so that only its owner can read it. A replaced file keeps its permissions",
+        jobs: &[Export, Sync],
+        what: "The permissions of a new file, for example 0640; by default 0600, so that only its owner can read it. A replaced file and an existing mirror keep their permissions",
     },
     JobOption {
         name: "confirm",

@@ -131,6 +131,8 @@ fn child() {
     };
     let mut trial = Trial::new();
     (trial.path, trial.sync.path) = (path.clone().into(), path.into());
+    // Another user reads it.
+    trial.sync.mode = "0644".parse().unwrap();
     sync_odd(&trial);
     let questions = serde_json::to_string(&questions()).unwrap();
     std::fs::write(trial.path.with_extension("json"), questions).unwrap();
@@ -164,33 +166,74 @@ fn views_show_every_value_of_records_with_unusual_notation() {
     assert!(trial.mirror().verify().unwrap().matches);
 }
 
+/// The permissions of a mirror, of its log with the index, and of its lock.
+#[cfg(unix)]
+fn modes(trial: &Trial) -> [u32; 4] {
+    use std::os::unix::fs::PermissionsExt;
+    ["db", "db-wal", "db-shm", "db.lock"].map(|ending| {
+        let found = std::fs::metadata(trial.path.with_extension(ending)).unwrap();
+        found.permissions().mode() & 0o777
+    })
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_mirror_is_its_owners_alone_unless_a_mode_shares_it() {
+    assert_eq!(modes(&Trial::of(0..3)), [0o600; 4]);
+    let mut trial = Trial::new();
+    trial.sync.mode = "0664".parse().unwrap();
+    trial.sync(&contacts(0..3), COUNTED);
+    assert_eq!(modes(&trial), [0o664; 4]);
+    // An existing mirror keeps its permissions.
+    trial.sync.mode = "0600".parse().unwrap();
+    trial.sync(&contacts(0..4), COUNTED);
+    assert_eq!(modes(&trial), [0o664; 4]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn temporary_files_of_a_sync_are_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let trial = Trial::new();
+    let claim = Claim::acquire(&trial.path).unwrap();
+    let mut staging = Staging::begin(&claim, &trial.sync, &config("c")).unwrap();
+    let small = "PRAGMA temp.cache_size = 10";
+    staging.connection.execute_batch(small).unwrap();
+    let records = records(&contacts(0..5_000));
+    staging.take(&[], &records).unwrap();
+    let open = std::fs::read_dir("/proc/self/fd").unwrap();
+    let open = open.filter_map(|entry| {
+        let path = entry.unwrap().path();
+        let target = std::fs::read_link(&path).ok()?;
+        let is_temporary = target.to_string_lossy().contains("etilqs_");
+        // Another test may close its file at the same time.
+        let found = std::fs::metadata(path).ok().filter(|_| is_temporary)?;
+        Some(found.permissions().mode() & 0o777)
+    });
+    let found: Vec<u32> = open.collect();
+    assert!(!found.is_empty());
+    assert!(found.iter().all(|mode| *mode == 0o600), "{found:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn the_log_has_the_permissions_of_the_mirror() {
     use std::os::unix::fs::PermissionsExt;
     let trial = Trial::of(0..3);
-    let files = ["mirror.db", "mirror.db-wal", "mirror.db-shm"];
-    let files = files.map(|name| trial.path.with_file_name(name));
-    let modes = || {
-        files
-            .each_ref()
-            .map(|file| std::fs::metadata(file).unwrap().permissions().mode() & 0o777)
-    };
-    let [mode, ..] = modes();
-    assert_eq!(modes(), [mode; 3]);
-    assert_eq!(std::fs::metadata(&files[1]).unwrap().len(), 0);
+    let log = trial.path.with_extension("db-wal");
+    assert_eq!(std::fs::metadata(&log).unwrap().len(), 0);
     // After a change of the mode, the next sync gives it to all files, also to recreated ones.
     for (mode, is_removed) in [(0o640, false), (0o604, true)] {
         std::fs::set_permissions(&trial.path, PermissionsExt::from_mode(mode)).unwrap();
         if is_removed {
-            std::fs::remove_file(&files[2]).unwrap();
+            std::fs::remove_file(trial.path.with_extension("db-shm")).unwrap();
         }
         trial.sync(&contacts(0..4), COUNTED);
-        assert_eq!(modes(), [mode; 3]);
+        assert_eq!(modes(&trial), [mode; 4]);
         crate::forget(&trial.path, CONTACTS).unwrap();
         assert_eq!(
-            (modes(), std::fs::metadata(&files[1]).unwrap().len()),
-            ([mode; 3], 0)
+            (modes(&trial), std::fs::metadata(&log).unwrap().len()),
+            ([mode; 4], 0)
         );
     }
 }
