@@ -679,10 +679,10 @@ class Verification(FileCheck):
     blake3: Field[str] = Field(
         "blake3",
         "text",
-        "Its BLAKE3, as 64 hexadecimal digits.",
+        "The BLAKE3 of the file, as 64 hexadecimal digits.",
         required=True,
     )
-    """Its BLAKE3, as 64 hexadecimal digits."""
+    """The BLAKE3 of the file, as 64 hexadecimal digits."""
     written: Field[Written] = Field(
         "written",
         "model",
@@ -709,60 +709,60 @@ class SyncReceipt(MirrorReceipt):
     bookmark: Field[str] = Field(
         "bookmark",
         "text",
-        "The bookmark of the sync, to ask for the changes after it. It names only this sync of this mirror, even if a copy of the file continues with other syncs of the same numbers.",
+        "The bookmark of the sync, for requesting the changes after it. It identifies this sync of this mirror, even if a copy of the file continues with other syncs of the same numbers.",
         required=True,
     )
-    """The bookmark of the sync, to ask for the changes after it. It names only this sync of this mirror, even if a copy of the file continues with other syncs of the same numbers."""
+    """The bookmark of the sync, for requesting the changes after it. It identifies this sync of this mirror, even if a copy of the file continues with other syncs of the same numbers."""
     started: Field[datetime.datetime] = Field(
         "started",
         "time",
-        "The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine.",
+        "The start of the scan by the clock of this machine: a time in UTC, in the format of RFC 3339.",
         required=True,
     )
-    """The start of the scan: a time in UTC as in RFC 3339, by the clock of this machine."""
+    """The start of the scan by the clock of this machine: a time in UTC, in the format of RFC 3339."""
     ended: Field[datetime.datetime] = Field(
         "ended",
         "time",
-        "The end of the scan.",
+        "The end of the scan, in the same format.",
         required=True,
     )
-    """The end of the scan."""
+    """The end of the scan, in the same format."""
     changes: Field[ChangeCounts] = Field(
         "changes",
         "model",
-        "The changes since the sync before.",
+        "The changes since the previous sync.",
         required=True,
         of=lambda: ChangeCounts,
     )
-    """The changes since the sync before."""
+    """The changes since the previous sync."""
     missing: Field[int] = Field(
         "missing",
         "integer",
-        "The number of records that the mirror keeps although they were not delivered, because nothing proves that they are gone.",
+        "The number of records that were not delivered but are not proven to be gone. The mirror keeps them.",
         required=True,
     )
-    """The number of records that the mirror keeps although they were not delivered, because nothing proves that they are gone."""
+    """The number of records that were not delivered but are not proven to be gone. The mirror keeps them."""
     withheld: Field[Withheld | None] = Field(
         "withheld",
         "model",
-        "The deletes that were withheld; `None` if none were.",
+        "The withheld deletes; `None` if there are none.",
         of=lambda: Withheld,
     )
-    """The deletes that were withheld; `None` if none were."""
+    """The withheld deletes; `None` if there are none."""
     removed: Field[Removed | None] = Field(
         "removed",
         "model",
-        "The history that was older than `keep` or `keep_deleted` and was removed; `None` if none was.",
+        "The removed history, which was older than `keep` or `keep_deleted`; `None` if there is none.",
         of=lambda: Removed,
     )
-    """The history that was older than `keep` or `keep_deleted` and was removed; `None` if none was."""
+    """The removed history, which was older than `keep` or `keep_deleted`; `None` if there is none."""
     erased_since: Field[int] = Field(
         "erased_since",
         "integer",
-        "The number of records of this sync that were erased since. The list as of this sync lacks them.",
+        "The number of records of this sync that were erased later. The list as of this sync lacks them.",
         required=True,
     )
-    """The number of records of this sync that were erased since. The list as of this sync lacks them."""
+    """The number of records of this sync that were erased later. The list as of this sync lacks them."""
     kept_out: Field[int] = Field(
         "kept_out",
         "integer",
@@ -773,23 +773,23 @@ class SyncReceipt(MirrorReceipt):
     dry_run: Field[bool] = Field(
         "dry_run",
         "boolean",
-        "True for a dry run, which has committed nothing. Then there is no bookmark.",
+        "True for a dry run, which commits nothing and has no bookmark.",
         required=True,
     )
-    """True for a dry run, which has committed nothing. Then there is no bookmark."""
+    """True for a dry run, which commits nothing and has no bookmark."""
     confirms: Field[SyncReceipt | None] = Field(
         "confirms",
         "model",
-        "The sync right before, whose missing records this one has confirmed or found again; `None` if there was no need.",
+        "The previous sync, whose missing records this sync confirmed or found again; `None` if that was not necessary.",
         of=lambda: SyncReceipt,
     )
-    """The sync right before, whose missing records this one has confirmed or found again; `None` if there was no need."""
+    """The previous sync, whose missing records this sync confirmed or found again; `None` if that was not necessary."""
     shortfall: Field[str | None] = Field(
         "shortfall",
         "text",
-        "The reason for which the mirror may lack changes, in words; `None` if all is proven.",
+        "The reason why the mirror may lack changes, in words; `None` if everything is proven.",
     )
-    """The reason for which the mirror may lack changes, in words; `None` if all is proven."""
+    """The reason why the mirror may lack changes, in words; `None` if everything is proven."""
     scan: Field[Receipt] = Field(
         "scan",
         "model",
@@ -801,7 +801,7 @@ class SyncReceipt(MirrorReceipt):
 
 
 class ChangeCounts(Record):
-    """The numbers of changes of each kind that a sync has found."""
+    """The numbers of changes of each kind that a sync found."""
 
     __slots__ = ()
     _documented = ("insert", "update", "delete", "missing", "reappeared", "erased",)
@@ -809,10 +809,10 @@ class ChangeCounts(Record):
     insert: Field[int] = Field(
         "insert",
         "integer",
-        "Records that were not there.",
+        "New records.",
         required=True,
     )
-    """Records that were not there."""
+    """New records."""
     update: Field[int] = Field(
         "update",
         "integer",
@@ -830,28 +830,28 @@ class ChangeCounts(Record):
     missing: Field[int] = Field(
         "missing",
         "integer",
-        "Records that were not delivered, without a proof that they are gone.",
+        "Records that were not delivered, but are not proven to be gone.",
         required=True,
     )
-    """Records that were not delivered, without a proof that they are gone."""
+    """Records that were not delivered, but are not proven to be gone."""
     reappeared: Field[int] = Field(
         "reappeared",
         "integer",
-        "Records that were missing, and are there again.",
+        "Records that were missing and are in the list again.",
         required=True,
     )
-    """Records that were missing, and are there again."""
+    """Records that were missing and are in the list again."""
     erased: Field[int] = Field(
         "erased",
         "integer",
-        "Records that were erased, in place of a scan or because their delete was older than `keep_deleted`.",
+        "Records that were erased, by an erasure or because their delete was older than `keep_deleted`.",
         required=True,
     )
-    """Records that were erased, in place of a scan or because their delete was older than `keep_deleted`."""
+    """Records that were erased, by an erasure or because their delete was older than `keep_deleted`."""
 
 
 class Withheld(Record):
-    """Deletes that were not reported, because they are more than the limit."""
+    """Deletes that were not reported because they exceed the limit."""
 
     __slots__ = ()
     _documented = ("deletes", "records",)
@@ -859,21 +859,21 @@ class Withheld(Record):
     deletes: Field[int] = Field(
         "deletes",
         "integer",
-        "The records that would have been deleted.",
+        "The number of records that would have been deleted.",
         required=True,
     )
-    """The records that would have been deleted."""
+    """The number of records that would have been deleted."""
     records: Field[int] = Field(
         "records",
         "integer",
-        "The records that the mirror had before.",
+        "The number of records that the mirror had before.",
         required=True,
     )
-    """The records that the mirror had before."""
+    """The number of records that the mirror had before."""
 
 
 class Removed(Record):
-    """History that a sync has removed because of its age."""
+    """The numbers of items that a sync removed because of their age."""
 
     __slots__ = ()
     _documented = ("syncs", "changes", "versions", "records",)
@@ -888,10 +888,10 @@ class Removed(Record):
     changes: Field[int] = Field(
         "changes",
         "integer",
-        "The changes that were reported up to the first sync that can still be read.",
+        "The changes up to the first sync that can still be read.",
         required=True,
     )
-    """The changes that were reported up to the first sync that can still be read."""
+    """The changes up to the first sync that can still be read."""
     versions: Field[int] = Field(
         "versions",
         "integer",
@@ -917,24 +917,24 @@ class RowsReceipt(Record):
     generation: Field[int] = Field(
         "generation",
         "integer",
-        "The number of the sync as of which the records are, or up to which the changes go.",
+        "The number of the sync whose records were written, or of the last sync whose changes were written.",
         required=True,
     )
-    """The number of the sync as of which the records are, or up to which the changes go."""
+    """The number of the sync whose records were written, or of the last sync whose changes were written."""
     bookmark: Field[str] = Field(
         "bookmark",
         "text",
-        "The bookmark of this sync. Note it with what was written: the changes after it are the next ones to load.",
+        "The bookmark of this sync. Store it with the file: the changes after it are the next ones to load.",
         required=True,
     )
-    """The bookmark of this sync. Note it with what was written: the changes after it are the next ones to load."""
+    """The bookmark of this sync. Store it with the file: the changes after it are the next ones to load."""
     erased_since: Field[int] = Field(
         "erased_since",
         "integer",
-        "The number of records of this sync that were erased since, and were not written.",
+        "The number of records of this sync that were erased later and therefore not written.",
         required=True,
     )
-    """The number of records of this sync that were erased since, and were not written."""
+    """The number of records of this sync that were erased later and therefore not written."""
     resource: Field[str] = Field(
         "resource",
         "text",
