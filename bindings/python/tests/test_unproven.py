@@ -53,7 +53,9 @@ def test_a_frame_comes_with_a_warning_and_a_stream_with_an_error(kind):
         with pytest.warns(talentdata.IncompleteWarning, match=DOUBTS + ACCEPT) as issued:
             frame = scan.to_polars()
         assert len(issued) == 1 and scan.receipt.completeness == "not_proven" and scan.receipt.doubts
-        assert frame.height == scan.receipt.records > 0 and f"{frame.height} records were received" in str(issued[0].message)
+        assert frame.height == scan.receipt.records > 0 and f"{frame.height} records were received" in str(
+            issued[0].message
+        )
     with served(kind) as contacts:
         scan = contacts.list()
         with pytest.raises(Exception, match=DOUBTS + FRAMES_TOO + ACCEPT):
