@@ -12,8 +12,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Try", &["sandbox"]),
     ("Set up", &["completions", "adbc"]),
 ];
-/// The pages that are about no kind of error, and their subjects.
-const TOPICS: &[(&str, &str, fn() -> String)] = &[
+/// A page: its name, its subject, and the function that writes it.
+type Topic = (&'static str, &'static str, fn() -> String);
+/// The pages that are not about a kind of error.
+const TOPICS: &[Topic] = &[
     (
         "settings",
         "Every setting, as a flag, variable and key",

@@ -153,8 +153,9 @@ class named_values : public handle<T, Free> {
 
 }  // namespace detail
 
-/// Options of scans, exports, syncs and calls. They are set by their names, such as limit or resume; docs/options.md
-/// lists them. You can pass structs for the parameters of the OpenAPI file, such as `list_contacts_options`, instead.
+/// Options of scans, exports, syncs and calls. They are set by their names, such as limit or resume, which are those of the
+/// arguments of Python and of the flags of the command line. You can pass structs for the parameters of the OpenAPI file,
+/// such as `list_contacts_options`, instead.
 class options : public detail::named_values<options, talentdata_options, talentdata_options_free, talentdata_options_set> {
  public:
   options() : named_values(talentdata_options_new(nullptr)) {}

@@ -55,9 +55,11 @@ async fn processes_share_a_server_that_is_far_away() {
 /// Restricts the server to the user that docs/budget.md recommends.
 fn restrict(server: &Server) {
     let manual = include_str!("../../../../docs/budget.md");
-    let rule = manual.lines().find(|line| line.contains("ACL SETUSER"));
-    let rule = rule.unwrap().replace("PASSWORD", PASSWORD);
-    let () = server.run(&rule.split_whitespace().collect::<Vec<_>>());
+    let (_, command) = manual.split_once("redis-cli ACL").unwrap();
+    let (rule, _) = command.split_once("\n\n").unwrap();
+    let rule = rule.replace("PASSWORD", PASSWORD).replace(['\'', '\\'], "");
+    let words: Vec<&str> = ["ACL"].into_iter().chain(rule.split_whitespace()).collect();
+    let () = server.run(&words);
     let () = server.run(&["ACL", "SETUSER", "default", "off"]);
 }
 
