@@ -132,7 +132,7 @@ def record(programs):
             top = Pane(10, "bash", "--norc", "--noprofile", "--noediting", **variables)
             code = "import pandas, pyarrow, talentdata; client = talentdata.Client()"
             middle = Pane(3, "python", "-q", "-i", "-c", code, **variables)
-            below = Pane(5, "bash", "--norc", "--noprofile", "--noediting", **variables)
+            below = Pane(6, "bash", "--norc", "--noprofile", "--noediting", **variables)
             film = Film([top, middle, below])
             film.roll(until=">>>")
             film.frames, film.began = [], time.monotonic()

@@ -39,7 +39,7 @@ static void wrong_arguments(talentdata_client *client) {
                 "no list");
   fixture_fails(talentdata_client_list(client, T(""), NULL, slot), INVALID, "list: ", "an empty name");
   fixture_fails(talentdata_client_sync(client, T("pools"), T("a.db"), options, slot), INVALID,
-                "a sync has no option limit; it has page_size, fields, drop, hash, on_new_field, confirm",
+                "a sync has no option limit; it has page_size, fields, drop, hash, on_new_field, mode, confirm",
                 "an option of scans for a sync");
   fixture_fails(talentdata_client_plan(client, T("pools"), options, slot), INVALID, "a plan has no option",
                 "an option of a plan");
