@@ -29,10 +29,23 @@ pub struct Message {
     pub fields: Map<String, Value>,
 }
 
-/// Passes the log of this thread to the listener until the thread ends, which drops the listener.
-pub fn attach(listener: impl Listener) {
-    let guard = tracing::dispatcher::set_default(&Dispatch::new(Relay(listener)));
-    std::mem::forget(guard);
+/// A listener for the log of some threads.
+///
+/// Creating one takes a lock of the logging library. If another thread holds that lock while a process forks, the child can
+/// never take it. So it is created once, before the threads start, and attaching takes no lock.
+#[derive(Clone, Debug)]
+pub struct ThreadLog(Dispatch);
+
+impl ThreadLog {
+    /// Creates a log for this listener.
+    pub fn new(listener: impl Listener) -> Self {
+        ThreadLog(Dispatch::new(Relay(listener)))
+    }
+
+    /// Passes the log of this thread to the listener until the thread ends.
+    pub fn attach(&self) {
+        std::mem::forget(tracing::dispatcher::set_default(&self.0));
+    }
 }
 
 /// Passes the log of all threads that have no listener of their own to this listener, permanently. Returns false if
@@ -151,7 +164,7 @@ mod tests {
     fn only_our_own_events_are_heard_with_their_fields() {
         let (sender, heard) = channel();
         let thread = std::thread::spawn(|| {
-            attach(Heard(sender));
+            ThreadLog::new(Heard(sender)).attach();
             let _span = tracing::info_span!("within").entered();
             let absent = None::<u16>;
             tracing::debug!(

@@ -4,6 +4,7 @@ use crate::boundary::{block_signals, guard_or, shared};
 use crate::config::ConfigHandle;
 use crate::error::ErrorHandle;
 use crate::export::{get, guard, invalid, optional_text, slot, text};
+use crate::log::LogSink;
 use crate::options::OptionsHandle;
 use crate::record::RecordHandle;
 use crate::scan::ScanHandle;
@@ -58,11 +59,12 @@ pub extern "C" fn talentdata_client_new(
         let builder = ConfigHandle::or_default(config)?;
         let settings = builder.config()?;
         settings.require_credentials()?;
-        let sink = config.and_then(|config| config.sink.clone());
+        let sink = config.and_then(|config| config.sink.as_ref());
+        let log = sink.map(LogSink::of_threads);
         let start = move || {
             block_signals();
-            if let Some(sink) = &sink {
-                sink.attach();
+            if let Some(log) = &log {
+                log.attach();
             }
         };
         out.write(Box::new(ClientHandle {

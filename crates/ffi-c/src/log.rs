@@ -6,7 +6,7 @@ use crate::text::Text;
 use std::ffi::c_void;
 use std::sync::Arc;
 use talentdata_core::Result;
-use talentdata_core::internal::log::{self, Level, Listener, Message};
+use talentdata_core::internal::log::{Level, Listener, Message, ThreadLog};
 
 /// The level of a client's log. Each level includes those above it.
 #[derive(Clone, Copy)]
@@ -78,9 +78,9 @@ impl LogSink {
         })
     }
 
-    /// Sends the log of this thread to the sink until the thread ends, which drops its share of the sink.
-    pub(crate) fn attach(&self) {
-        log::attach(self.clone());
+    /// Returns the log of threads that is sent to the sink. It has a share of the sink.
+    pub(crate) fn of_threads(&self) -> ThreadLog {
+        ThreadLog::new(self.clone())
     }
 }
 

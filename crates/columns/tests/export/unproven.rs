@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use talentdata_columns::arrow::{BatchScan, TableOptions};
 use talentdata_columns::blocking::BlockingScan;
 use talentdata_columns::export::Format;
-use talentdata_core::internal::log::{self, Level};
+use talentdata_core::internal::log::{self, Level, ThreadLog};
 use talentdata_core::scan::{Completeness, Receipt, Unproven};
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, ScanOptions, blocking};
@@ -179,7 +179,7 @@ async fn a_reached_limit_needs_no_proof() {
 #[tokio::test]
 async fn a_warning_is_logged_once_and_names_the_doubts() {
     let heard = Warnings::default();
-    log::attach(heard.clone());
+    ThreadLog::new(heard.clone()).attach();
     let service = twins();
     let told = || std::mem::take(&mut *heard.0.lock().unwrap());
     let words = "contacts: 2 records were received, and it is not proven that they are all: several records without an id are identical";

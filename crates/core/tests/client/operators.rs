@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use talentdata_core::Client;
-use talentdata_core::internal::log::{self, Level, Message};
+use talentdata_core::internal::log::{self, Level, Message, ThreadLog};
 use talentdata_sandbox::Options;
 
 /// The messages of this thread, from a level on.
@@ -16,7 +16,7 @@ struct Log(Level, Arc<Mutex<Vec<Message>>>);
 impl Log {
     fn attached(most: Level) -> Log {
         let log = Log(most, Arc::default());
-        log::attach(log.clone());
+        ThreadLog::new(log.clone()).attach();
         log
     }
 
