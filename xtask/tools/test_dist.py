@@ -154,8 +154,9 @@ def moved(archive, place):
 def pages(program):
     """Checks that each command in the help has a manual page, which `man` shows without a warning."""
     folder = program.parent.parent / "share/man/man1"
-    verbs = re.findall(r"^  ([a-z][a-z-]*) ", output(program, "-h").partition("Options:")[0], re.M)
-    for name in ["talentdata", *(f"talentdata-{verb}" for verb in verbs if verb != "help")]:
+    # The overview also has an example and the help pages.
+    verbs = re.findall(r"^  ([a-z][a-z-]*) ", output(program, "-h"), re.M)
+    for name in ["talentdata", *(f"talentdata-{verb}" for verb in verbs if verb not in ("help", "talentdata"))]:
         page = folder / f"{name}.1"
         if shutil.which("mandoc"):
             succeed("mandoc", "-Tlint", "-Werror", page)

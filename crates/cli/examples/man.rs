@@ -11,9 +11,10 @@ fn main() -> std::io::Result<()> {
     let grammar = talentdata_cli::grammar();
     let general = talentdata_cli::topics();
     // Each page is complete: it has the examples of its command, then the settings and exit codes, which all pages share.
-    let grammar = grammar.mut_subcommands(|verb| {
-        let own = verb.get_after_help().cloned().unwrap_or_default();
-        verb.after_long_help(format!("{own}\n\n{general}"))
-    });
+    let complete = |command: clap::Command| {
+        let own = command.get_after_help().cloned().unwrap_or_default();
+        command.after_long_help(format!("{own}\n\n{general}"))
+    };
+    let grammar = complete(grammar).mut_subcommands(&complete);
     clap_mangen::generate_to(grammar, directory)
 }
