@@ -22,14 +22,14 @@ text { font: 13px system-ui, sans-serif; fill: #1f2937; } .small { font-size: 11
 """
 
 
-def said(figures):
+def sentence(figures):
     """Returns what the bars say, as a sentence."""
-    said = []
+    parts = []
     for row, name in CLIENTS.items():
         shares = sorted(round(float(cell.split(" ")[0])) for cell in figures[row])
         refused = sum(int(count) for cell in figures[row] for count in re.findall(r"(\d+) × 429", cell))
-        said.append(f"{name} {shares[0]} to {shares[-1]} % with {f'{refused} times' if refused else 'no'} 429")
-    return f"Share of the limit: {', '.join(said)}"
+        parts.append(f"{name} {shares[0]} to {shares[-1]} % with {f'{refused} times' if refused else 'no'} 429")
+    return f"Share of the limit: {', '.join(parts)}"
 
 
 def limit():
@@ -42,7 +42,7 @@ def limit():
     kinds = [kind.replace("-", " ") + "s" for kind in rows[0][1:]]
     figures = {row[0]: row[1:] for row in rows[2:]}
     width, height, top, left, group = 860, 340, 76, 44, 160
-    claim = said(figures)
+    claim = sentence(figures)
     base = height - 46
     scale = (base - top) / 120
     out = [f'<text class="head" x="{left}" y="24">Share of the limit of 40 requests a second, from a cold start</text>']

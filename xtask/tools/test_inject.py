@@ -52,8 +52,8 @@ FEW = {name: FILES[name] for name in ("openat", "read,pread64", "write,pwrite64"
 FEW["connect"] = SOCKETS["connect"]
 #: The program in Python. The program in C is inject.c.
 PYTHON = "import sys, talentdata\ntalentdata.Client().contacts.export(sys.argv[1], page_size=100, resume=True)\n"
-#: Files that an export cannot replace: the command that makes a file so, the command that undoes it, and the words of
-#: the #: refusal.
+#: Files that an export cannot replace: the command that makes a file irreplaceable, the command that undoes this, and the
+#: words of the refusal.
 IRREPLACEABLE = [
     ("mount --bind {} {}", "umount {}", "is a mount point"),
     ("chattr +i {}", "chattr -i {}", "is immutable or append only"),

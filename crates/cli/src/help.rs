@@ -135,7 +135,7 @@ Besides the variables of settings (talentdata help settings), these are read:
   TALENTDATA_PROGRESS       0 hides the progress of exports and syncs
   XDG_CONFIG_HOME           The place of talentdata/profiles.toml, otherwise ~/.config
   XDG_RUNTIME_DIR           The place of request budgets and tokens that processes share
-  XDG_STATE_HOME            The same where there is no runtime directory, otherwise ~/.local/state
+  XDG_STATE_HOME            Their place if there is no runtime directory, otherwise ~/.local/state
   HTTPS_PROXY, ALL_PROXY    The proxy, if the setting proxy is not set. NO_PROXY excludes hosts
   SSL_CERT_FILE, SSL_CERT_DIR   Root certificates, in place of those of the system
   SQLITE_TMPDIR, TMPDIR     The place of temporary files of mirrors, otherwise /var/tmp

@@ -201,7 +201,7 @@ impl History {
         Err(reload(format!("{name}: the bookmark {bookmark} {why}")))
     }
 
-    /// Returns the sync as of which the list is requested.
+    /// Returns the sync whose state of the list is requested.
     ///
     /// # Errors
     /// `InvalidArgument` if the sync does not exist, or if the time is ambiguous; `Mismatch` if the sync is of another

@@ -86,7 +86,7 @@ fn a_type_that_changes_is_reported_by_the_sync_and_by_the_changes() {
         };
         let (_, differences) = read(&trial, 1, policy(NewFieldPolicy::Keep)).unwrap();
         assert_eq!(told(&differences), left, "{after}");
-        // The same record is not reported again.
+        // The next sync does not report the record once more.
         let receipt = trial.sync(&of(after), COUNTED);
         assert_eq!(told(&receipt.scan.schema.unwrap()), "", "{after}");
         assert!(trial.mirror().verify().unwrap().matches);
