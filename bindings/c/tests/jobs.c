@@ -200,9 +200,9 @@ static void mirrored(talentdata_client *client) {
   CHECK(count > 0 && rows(&changes) == count && rows(&earlier) == count);
   OK(talentdata_mirror_open(path, &mirror));
   fixture_fails(talentdata_mirror_forget(mirror, TALENTDATA_LIST_CONTACTS), INVALID, "does not have contacts", "no such list");
-  fixture_fails(talentdata_mirror_erase(mirror, pools, T("[\"nobody\"]"), 0, 0, fixture_slot(0)), INVALID, "nobody",
+  fixture_fails(talentdata_mirror_erase(mirror, pools, T("[\"nobody\"]"), 0, 0, NULL, fixture_slot(0)), INVALID, "nobody",
                 "an id that no record has");
-  fixture_fails(talentdata_mirror_erase(mirror, pools, T("nobody"), 0, 0, fixture_slot(0)), INVALID, "JSON array", "no array");
+  fixture_fails(talentdata_mirror_erase(mirror, pools, T("nobody"), 0, 0, NULL, fixture_slot(0)), INVALID, "JSON array", "no array");
   talentdata_record *page;
   talentdata_text id;
   char ids[200];
@@ -210,7 +210,7 @@ static void mirrored(talentdata_client *client) {
   OK(talentdata_record_text(page, T("/records/0/id"), &id));
   snprintf(ids, sizeof ids, "[\"%.*s\"]", (int)id.length, id.data);
   talentdata_record_free(page);
-  OK(talentdata_mirror_erase(mirror, pools, T(ids), 0, 0, &record));
+  OK(talentdata_mirror_erase(mirror, pools, T(ids), 0, 0, NULL, &record));
   CHECK(integer_at(record, "records") == 1 && integer_at(record, "versions") == 1);
   OK(talentdata_record_text(record, T("bookmark"), &bookmark));
   OK(talentdata_mirror_changes(mirror, pools, T("2"), NULL, &changes, NULL));

@@ -229,7 +229,13 @@ class Mirror:
         return self._mirror.verify()
 
     def forget(
-        self, resource: str, *, records: Iterable[str] | None = None, announced: bool = True, keep_out: bool = False
+        self,
+        resource: str,
+        *,
+        records: Iterable[str] | None = None,
+        announced: bool = True,
+        keep_out: bool = False,
+        hash_key: str | None = None,
     ) -> None:
         """Removes a list with its history, or erases single records with all their versions and changes.
 
@@ -245,19 +251,23 @@ class Mirror:
                 changes are kept until `acknowledge`, or until `keep` of a sync removes them.
             keep_out: Keep a keyed digest of each id, so that syncs do not store the record again. Their receipts count
                 such records as `kept_out`.
+            hash_key: If the list was synced with `id` in `hash`, the key, so that `records` can have the ids before they
+                were hashed; by default that of the environment or the profile. Digests, as in `_key`, need no key.
 
         Raises:
             talentdata.BusyError: A sync is writing to the mirror, or a reader, such as `Rows` that were not read to
                 their end, still needs the removed bytes.
             talentdata.InvalidArgumentError: The mirror does not have the list or one of the ids, or its records have no
                 id.
+            talentdata.ConfigError: The ids are hashed, and there is no key.
+            talentdata.MismatchError: The ids were hashed with another key.
         """
         if records is None:
             forget(self._path, resource)
         elif isinstance(records, str):
             raise InvalidArgumentError("records: give a list of ids, also for one record")
         else:
-            erase(self._path, resource, list(records), announced, keep_out)
+            erase(self._path, resource, list(records), announced, keep_out, hash_key)
 
     def acknowledge(self, resource: str, up_to: int | str | datetime.datetime) -> None:
         """Removes the changes `erased` up to a sync. Call it after every copy of the list applied them.

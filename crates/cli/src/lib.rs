@@ -91,7 +91,7 @@ async fn dispatch(command: &Command, common: &Common) -> Result<(), Ending> {
         Command::Sync(args) => sync::run(args, common).await,
         Command::Changes(args) => changes::run(args, common),
         Command::History(args) => history::run(args),
-        Command::Forget(args) => forget::run(args),
+        Command::Forget(args) => forget::run(args, common),
         Command::Plan(args) => plan::run(args, common).await,
         Command::Budget(args) => budget::run(args, common).await,
         Command::Doctor(args) => doctor::run(args, common).await,

@@ -57,6 +57,13 @@ impl HashKey {
         )
     }
 
+    /// Returns whether a text has the form of a digest.
+    pub fn is_digest(text: &str) -> bool {
+        text.strip_prefix(DIGEST_MARK).is_some_and(|digits| {
+            digits.len() == DIGEST_DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
+    }
+
     /// Returns a name that identifies this key in a file. The key cannot be derived from it.
     pub fn name(&self) -> String {
         let key = self.derive(OF_ITS_NAME);

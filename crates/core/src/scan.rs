@@ -6,7 +6,7 @@ mod evidence;
 mod join;
 mod options;
 mod order;
-mod policy;
+pub(crate) mod policy;
 mod position;
 mod receipt;
 mod sequence;

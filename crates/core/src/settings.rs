@@ -85,6 +85,15 @@ impl Builder {
         Config::read(&self.found(variable)?.with_credential()?)
     }
 
+    /// Returns the key of digests, if it is set. Other settings are neither required nor checked.
+    ///
+    /// # Errors
+    /// `Config` if the key is too short, or if the sources of settings cannot be read.
+    pub fn read_hash_key(&self) -> Result<Option<HashKey>> {
+        let key = self.found(variable)?.secret(HASH_KEY)?;
+        key.as_ref().map(HashKey::new).transpose()
+    }
+
     /// Returns the values from all sources. An explicit value precedes the environment, and that precedes the profile.
     fn found(&self, environment: impl Fn(&str) -> Option<String>) -> Result<SettingValues> {
         let mut found = SettingValues::new(self.function.clone());

@@ -2,6 +2,7 @@
 
 use crate::boundary::guard_or;
 use crate::client::list_name;
+use crate::config::ConfigHandle;
 use crate::error::ErrorHandle;
 use crate::export::{get, guard, invalid, lent, optional_text, path, slot, stream, text};
 use crate::options::OptionsHandle;
@@ -186,12 +187,15 @@ pub extern "C" fn talentdata_mirror_forget(
 /// may be personal data
 /// @param keep_out 0 to let a sync store the records again if the service still lists them; any other number to keep a
 /// keyed digest of each id, so that syncs do not store them
+/// @param config NULL for the settings of the environment and the profile, or the settings. Their `hash_key` is needed
+/// if the list was synced with `id` in `hash` and `records` has the ids before they were hashed
 /// @param erased_out NULL, or a JSON object with the numbers of erased `records`, `versions` and `changes`, and the `bookmark`
 /// of the last sync
 /// Ownership: the caller frees `*erased_out` with talentdata_record_free.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT for NULL, an unknown list, a list that the mirror does not have, an id that no record has,
-/// or a list whose records have no id; nothing is erased in these cases. BUSY while a sync is writing to the mirror, or
+/// or a list whose records have no id; CONFIG if ids are hashed and there is no key, MISMATCH for another key; nothing is
+/// erased in these cases. BUSY while a sync is writing to the mirror, or
 /// if the records were erased but a stream or another program still needs their bytes; IO.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -201,6 +205,7 @@ pub extern "C" fn talentdata_mirror_erase(
     records: Text,
     unannounced: c_int,
     keep_out: c_int,
+    config: Option<&ConfigHandle>,
     erased_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
 ) -> Option<Box<ErrorHandle>> {
     guard(|| {
@@ -211,7 +216,9 @@ pub extern "C" fn talentdata_mirror_erase(
             .map_err(|_| invalid("records", "must be a JSON array of strings"))?;
         let erase = Erase::new(list, path, records);
         let erase = erase.with_announced(unannounced == 0);
-        let erased = erase.with_keep_out(keep_out != 0).run()?;
+        let erase = erase.with_keep_out(keep_out != 0);
+        let key = ConfigHandle::or_default(config)?.read_hash_key()?;
+        let erased = erase.with_hash_key(key).run()?;
         if let Some(out) = erased_out {
             out.write(RecordHandle::of(&erased)?);
         }

@@ -15,9 +15,11 @@ use crate::upgrade::upgrade;
 use crate::views;
 use rusqlite::{Connection, named_params};
 use serde::Serialize;
+use serde_json::{Number, Value};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use talentdata_core::internal::utc;
+use talentdata_core::internal::{HASHED_FIELDS, KEY_NAME, utc};
+use talentdata_core::scan::HashKey;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 
@@ -104,12 +106,14 @@ pub struct Erase {
     pub resource: ListName,
     /// The file of the mirror.
     pub path: PathBuf,
-    /// The ids of the records, as text.
+    /// The ids of the records, as text. If the list was synced with `id` in `hash`, also the ids before they were hashed.
     pub records: Vec<String>,
     /// True to report each record as a change `erased` with its key, so that copies can follow.
     pub announced: bool,
     /// True to keep a digest of each id, so that later syncs do not store the record again.
     pub keep_out: bool,
+    /// The key of the hashed ids. Needed for an id that is given as it was before it was hashed.
+    pub hash_key: Option<HashKey>,
 }
 
 /// The numbers of records, versions and changes that an erasure removed.
@@ -139,6 +143,7 @@ impl Erase {
             records: records.into_iter().map(Into::into).collect(),
             announced: true,
             keep_out: false,
+            hash_key: None,
         }
     }
 
@@ -154,6 +159,12 @@ impl Erase {
         self
     }
 
+    /// Sets [`hash_key`](Self::hash_key).
+    pub fn with_hash_key(mut self, key: Option<HashKey>) -> Self {
+        self.hash_key = key;
+        self
+    }
+
     /// Erases the records in one transaction, and cleans the file. If the service still lists them, the next sync brings them
     /// back, unless they are kept out.
     /// If the process ends before the file is clean, the next erasure or sync cleans it. Records that were erased
@@ -161,7 +172,8 @@ impl Erase {
     ///
     /// # Errors
     /// `InvalidArgument` for a list that the mirror does not have, for an id that no record has, and for records
-    /// without an id; nothing is erased in these cases. `Busy` while a sync is writing to the mirror, or if the records
+    /// without an id; `Config` if ids are hashed and the key is missing, and `Mismatch` if it is another key. Nothing is
+    /// erased in these cases. `Busy` while a sync is writing to the mirror, or if the records
     /// were erased but a reader still needs their bytes. `Path`; `Io`; `StorageFull`.
     pub fn run(&self) -> Result<Erasure> {
         self.run_in(Writing::open(&self.path)?)
@@ -188,7 +200,7 @@ impl Erase {
         if last.number() != state.last {
             return Err(damaged(format!("the last sync of {list} is missing")).into());
         }
-        self.find(connection)?;
+        self.find(connection, last)?;
         let records: i64 =
             connection.query_row("SELECT count(*) FROM erased", [], |row| row.get(0))?;
         let mut erasure = Erasure {
@@ -216,20 +228,59 @@ impl Erase {
         Ok((erasure, Some(state)))
     }
 
-    /// Finds all kept versions and changes of the records.
+    /// Returns the keys that each record may have in the mirror. A hashed id is the digest of a text or of a number.
     ///
     /// # Errors
-    /// `InvalidArgument` if there is no id, if no record has one of the ids, or if records have no id.
-    fn find(&self, connection: &Connection) -> MirrorResult<()> {
+    /// `Config` if ids are hashed and there is no key; `Mismatch` if it is another key.
+    fn keys(&self, last: &SyncRow) -> MirrorResult<Vec<Vec<String>>> {
+        let parameters: Value = serde_json::from_str(&last.source.parameters)?;
+        let hashed = parameters[HASHED_FIELDS].as_array();
+        let is_id = |name: &Value| name == "id" || name == "/id";
+        let is_hashed = hashed.is_some_and(|names| names.iter().any(is_id));
+        let digests = |id: &String| {
+            if !is_hashed || HashKey::is_digest(id) {
+                return Ok(vec![id.clone()]);
+            }
+            let list = self.resource.name();
+            let Some(key) = &self.hash_key else {
+                return Err(Error::config(format!(
+                    "hash_key: the ids of {list} are hashed, so {id:?} can only be found with the key; give the key of the sync, or the digest that _key shows"
+                )));
+            };
+            if parameters[KEY_NAME] != key.name() {
+                return Err(Error::new(
+                    ErrorKind::Mismatch,
+                    format!(
+                        "hash_key: the ids of {list} were hashed with another key; give the key of the sync"
+                    ),
+                ));
+            }
+            let text = Value::from(id.as_str()).to_string();
+            let is_number = serde_json::from_str::<Number>(id).is_ok();
+            let number = is_number.then_some(id);
+            Ok([Some(&text), number]
+                .into_iter()
+                .flatten()
+                .map(|json| key.digest(json))
+                .collect())
+        };
+        Ok(self.records.iter().map(digests).collect::<Result<_>>()?)
+    }
+
+    /// Finds all kept versions and changes of the records. `last` is the last sync of the list.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there is no id, if no record has one of the ids, or if records have no id; and the errors of
+    /// [`keys`](Self::keys).
+    fn find(&self, connection: &Connection, last: &SyncRow) -> MirrorResult<()> {
         let list = self.resource.name();
         if self.records.is_empty() {
             let message = "records: no ids were given; give the id of each record to erase";
             return Err(Error::invalid(message).into());
         }
         connection.execute_batch(sql!("erasing"))?;
-        let mut insert = connection.prepare("INSERT OR IGNORE INTO erased VALUES (?1)")?;
-        for id in &self.records {
-            insert.execute([id])?;
+        for keys in self.keys(last)? {
+            insert_known(connection, list, &keys)?;
         }
         run(
             connection,
@@ -271,6 +322,22 @@ impl Erase {
         }
         Ok(())
     }
+}
+
+/// Inserts the first of these keys that a record or a change of the list has into the table `erased`, or else the first
+/// key.
+fn insert_known(connection: &Connection, list: &str, keys: &[String]) -> MirrorResult<()> {
+    let mut is_known = connection.prepare_cached(sql!("is_known"))?;
+    let mut known = keys.first();
+    for key in keys {
+        if is_known.exists([list, key])? {
+            known = Some(key);
+            break;
+        }
+    }
+    let mut insert = connection.prepare_cached("INSERT OR IGNORE INTO erased VALUES (?1)")?;
+    insert.execute([known])?;
+    Ok(())
 }
 
 /// Reports the erased records in a new sync, which is otherwise a copy of the last one.

@@ -50,8 +50,8 @@ impl JobOptions {
         match option.name {
             "page_size" => self.scan.page_size = Some(count(option, text)?),
             "limit" => self.scan.limit = Some(count(option, text)?),
-            "fields" => self.scan.fields = names(option, text)?,
-            "drop" => self.scan.drop = names(option, text)?,
+            "fields" => self.scan.fields = without("drop", &self.scan.drop, option, text)?,
+            "drop" => self.scan.drop = without("fields", &self.scan.fields, option, text)?,
             "hash" => self.scan.hash = names(option, text)?,
             "columns" => self.table.columns = text.parse()?,
             "schema" => self.table.schema = Some(Arc::new(TableSchema::from_json(text)?)),
@@ -130,6 +130,22 @@ fn names(option: &JobOption, text: &str) -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// Reads names of fields for an option that excludes another one.
+fn without(
+    other: &str,
+    names_of_other: &[String],
+    option: &JobOption,
+    text: &str,
+) -> Result<Vec<String>> {
+    if names_of_other.is_empty() {
+        return names(option, text);
+    }
+    Err(Error::invalid(format!(
+        "{}: cannot be combined with {other}; name either the fields to keep or the fields to drop",
+        option.name
+    )))
+}
+
 fn parsed<T: FromStr>(option: &JobOption, text: &str) -> Result<T> {
     text.parse().map_err(|_| wrong(option, text))
 }
@@ -162,6 +178,21 @@ mod tests {
             // This text is wrong for every kind.
             let error = options.set(option, "[?").unwrap_err();
             assert!(error.message().starts_with(option.name), "{error}");
+        }
+    }
+
+    #[test]
+    fn fields_are_either_kept_or_dropped() {
+        for [first, second] in [["fields", "drop"], ["drop", "fields"]] {
+            let mut options = JobOptions::default();
+            options
+                .set(JobOption::find(first).unwrap(), "email")
+                .unwrap();
+            let error = options.set(JobOption::find(second).unwrap(), "phone");
+            let expected = format!(
+                "{second}: cannot be combined with {first}; name either the fields to keep or the fields to drop"
+            );
+            assert_eq!(error.unwrap_err().message(), expected);
         }
     }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use talentdata_columns::arrow::{BatchReader, RecordBatch, RecordBatches, TableOptions};
 use talentdata_core::internal::process::lock;
 use talentdata_core::types::ListName;
-use talentdata_core::{Arguments, Result};
+use talentdata_core::{Arguments, Builder, Result};
 use talentdata_mirror::{Erase, Mirror, SyncPoint, history_table};
 
 /// The native part of `Mirror`.
@@ -99,10 +99,16 @@ pub(crate) fn erase(
     records: Vec<String>,
     announced: bool,
     keep_out: bool,
+    hash_key: Option<String>,
 ) -> CallResult<()> {
+    let mut settings = Builder::default();
+    if let Some(key) = hash_key {
+        settings.hash_key(key);
+    }
     let erase = Erase::new(list_of(resource)?, path, records)
         .with_announced(announced)
-        .with_keep_out(keep_out);
+        .with_keep_out(keep_out)
+        .with_hash_key(settings.read_hash_key()?);
     py.detach(|| erase.run())?;
     Ok(())
 }

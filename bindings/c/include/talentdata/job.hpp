@@ -92,10 +92,12 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   }
   /// Erases records of a list by their ids, a JSON array of strings, with all their versions and changes. Copies can
   /// follow with the changes `erased`, which are not kept with `unannounced`. With `keep_out`, syncs do not store the
-  /// records again. Returns `records`, `versions`, `changes` and `bookmark`.
-  result<record> try_erase(list_name list, std::string_view records, bool unannounced = false, bool keep_out = false) const {
+  /// records again. If the ids of the list are hashed, `config` has the `hash_key`; by default that of the environment or
+  /// the profile. Returns `records`, `versions`, `changes` and `bookmark`.
+  result<record> try_erase(list_name list, std::string_view records, bool unannounced = false, bool keep_out = false,
+                           const talentdata_config *config = nullptr) const {
     return detail::made<record>(talentdata_mirror_erase, get(), detail::text(list.name), detail::text(records),
-                                unannounced ? 1 : 0, keep_out ? 1 : 0);
+                                unannounced ? 1 : 0, keep_out ? 1 : 0, config);
   }
   /// Removes the changes `erased` of a list up to a sync. Call it after every copy of the list applied them.
   result<nothing> try_acknowledge(list_name list, std::string_view up_to) const {
@@ -115,8 +117,9 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   }
   record verify() const { return try_verify().value(); }
   void forget(list_name list) const { (void)try_forget(list).value(); }
-  record erase(list_name list, std::string_view records, bool unannounced = false, bool keep_out = false) const {
-    return try_erase(list, records, unannounced, keep_out).value();
+  record erase(list_name list, std::string_view records, bool unannounced = false, bool keep_out = false,
+               const talentdata_config *config = nullptr) const {
+    return try_erase(list, records, unannounced, keep_out, config).value();
   }
   void acknowledge(list_name list, std::string_view up_to) const { (void)try_acknowledge(list, up_to).value(); }
 #endif

@@ -134,12 +134,15 @@ talentdata_error *talentdata_mirror_forget(const talentdata_mirror *mirror,
  * may be personal data
  * @param keep_out 0 to let a sync store the records again if the service still lists them; any other number to keep a
  * keyed digest of each id, so that syncs do not store them
+ * @param config NULL for the settings of the environment and the profile, or the settings. Their `hash_key` is needed
+ * if the list was synced with `id` in `hash` and `records` has the ids before they were hashed
  * @param erased_out NULL, or a JSON object with the numbers of erased `records`, `versions` and `changes`, and the `bookmark`
  * of the last sync
  * Ownership: the caller frees `*erased_out` with talentdata_record_free.
  * Threads: any.
  * Errors: INVALID_ARGUMENT for NULL, an unknown list, a list that the mirror does not have, an id that no record has,
- * or a list whose records have no id; nothing is erased in these cases. BUSY while a sync is writing to the mirror, or
+ * or a list whose records have no id; CONFIG if ids are hashed and there is no key, MISMATCH for another key; nothing is
+ * erased in these cases. BUSY while a sync is writing to the mirror, or
  * if the records were erased but a stream or another program still needs their bytes; IO.
  */
 TALENTDATA_NODISCARD
@@ -148,6 +151,7 @@ talentdata_error *talentdata_mirror_erase(const talentdata_mirror *mirror,
                                           talentdata_text records,
                                           int unannounced,
                                           int keep_out,
+                                          const talentdata_config *config,
                                           talentdata_record **erased_out);
 
 /**

@@ -1,12 +1,14 @@
 //! `forget`: removes a list, or single records of it, from a mirror.
 
+use crate::common::Common;
 use crate::lists::{dashed, resource};
 use crate::output::{Ending, stderr_line};
+use crate::settings;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, stdin};
 use std::path::{Path, PathBuf};
-use talentdata_core::Error;
 use talentdata_core::types::ListName;
+use talentdata_core::{Builder, Error};
 use talentdata_mirror::{Erase, SyncPoint, acknowledge, forget};
 
 /// The text below the help of the command.
@@ -22,6 +24,7 @@ Examples:
   talentdata forget contacts --from mirror.db
   talentdata forget contacts --record c-17 --record c-18 --from mirror.db
   talentdata forget contacts --records-from ids.txt --from mirror.db
+  talentdata forget contacts --record c-17 --hash-key-file key.txt --from hashed.db
   talentdata forget contacts --acknowledged 9c41d0-51d2a7-5f2a03b8c6e1:17 --from mirror.db";
 
 /// The list or the records to remove, and their mirror.
@@ -52,7 +55,7 @@ pub(crate) struct ForgetArgs {
     acknowledged: Option<String>,
 }
 
-pub(crate) fn run(args: &ForgetArgs) -> Result<(), Ending> {
+pub(crate) fn run(args: &ForgetArgs, common: &Common) -> Result<(), Ending> {
     let (from, list) = (&args.from, args.resource);
     if let Some(up_to) = &args.acknowledged {
         let up_to: SyncPoint = up_to.parse()?;
@@ -76,7 +79,9 @@ pub(crate) fn run(args: &ForgetArgs) -> Result<(), Ending> {
     let erase = erase
         .with_announced(!args.unannounced)
         .with_keep_out(args.keep_out);
-    let erased = erase.run()?;
+    let mut builder = Builder::default();
+    settings::set(&common.matches, &mut builder)?;
+    let erased = erase.with_hash_key(builder.read_hash_key()?).run()?;
     stderr_line(&format!(
         "{}: erased {} records with {} versions and {} changes, bookmark {}",
         dashed(list),

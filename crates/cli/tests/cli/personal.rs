@@ -19,6 +19,8 @@ const DAMAGED: u64 = 2;
 /// The number of records, and the place of the person among them.
 const RECORDS: u64 = 300;
 const PERSON: u64 = 100;
+/// The place of a record whose `id` is a number.
+const NUMBERED: u64 = 7;
 /// The fields of a record besides `id`.
 const FIELDS: &str = "firstName,lastName,email,phones,address,/langs/*/name,note";
 
@@ -40,8 +42,13 @@ fn record(index: u64) -> String {
         return person().to_string();
     }
     let text = format!("other {index}");
+    let id = if index == NUMBERED {
+        json!(index)
+    } else {
+        json!(text)
+    };
     let record = json!({
-        "id": text, "firstName": text, "lastName": text, "email": text, "phones": [text],
+        "id": id, "firstName": text, "lastName": text, "email": text, "phones": [text],
         "address": {"street": text}, "langs": [{"name": text, "level": 3}], "note": null, "kept": "kept",
     });
     record.to_string()
@@ -310,6 +317,40 @@ fn a_mirror_refuses_another_key_and_an_export_begins_again() {
     child.wait().unwrap();
     service.set(WHOLE);
     run(&mut command(export, "b")).says(0, "warning: contacts: |hash key");
+}
+
+#[test]
+fn a_record_with_a_hashed_id_is_erased_by_its_plain_id_and_the_key() {
+    let service = Service::start();
+    let command = |words: &str, key: Option<&str>| {
+        let mut command = service.command(words);
+        command.env_remove("TALENTDATA_LOG").stderr(Stdio::piped());
+        command.env_remove("TALENTDATA_HASH_KEY");
+        if let Some(key) = key {
+            command.env("TALENTDATA_HASH_KEY", key.repeat(32));
+        }
+        command
+    };
+    run(&mut command("sync contacts --to m.db --hash id", Some("a"))).says(0, "");
+    let forget = |id: &str, key| {
+        let mut command = command("forget contacts --from m.db --record", key);
+        // The address of the service is not needed.
+        run(command.arg(id).env_remove("TALENTDATA_BASE_URL"))
+    };
+    let missing =
+        "hash_key: the ids of contacts are hashed, so \"other 3\" can only be found with the key";
+    forget("other 3", None).says(code(ErrorKind::Config), missing);
+    let another =
+        "hash_key: the ids of contacts were hashed with another key; give the key of the sync";
+    forget("other 3", Some("b")).says(code(ErrorKind::Mismatch), another);
+    forget("nobody", Some("a")).says(
+        code(ErrorKind::InvalidArgument),
+        "has no record with 1 of the 1 ids",
+    );
+    for id in ["other 3", "7", &value("id")] {
+        forget(id, Some("a")).says(0, "erased 1 records with 1 versions");
+    }
+    run(&mut command("verify m.db", None)).says(0, "");
 }
 
 #[test]

@@ -12,6 +12,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use talentdata_types::{ListName, ListShape};
 
+/// The name under which receipts and mirrors record the hashed fields of a list.
+pub const HASHED_FIELDS: &str = "hashed fields";
+/// The name under which checkpoints and mirrors record the name of the key of digests.
+pub const KEY_NAME: &str = "hash key";
 /// The step of a pointer that stands for every item of an array.
 const ITEMS: &str = "*";
 
@@ -407,7 +411,7 @@ impl ScanOptions {
         for (option, names) in [
             ("kept fields", &self.fields),
             ("dropped fields", &self.drop),
-            ("hashed fields", &self.hash),
+            (HASHED_FIELDS, &self.hash),
         ] {
             if !names.is_empty() {
                 recorded.insert(option.to_owned(), names.clone().into());
@@ -424,7 +428,7 @@ impl ScanOptions {
     pub fn identity(&self, shape: &ListShape, config: &Config) -> Result<BTreeMap<String, Value>> {
         let mut identity = self.recorded(shape);
         if let Some(key) = self.hash_key(config)? {
-            identity.insert("hash key".to_owned(), key.name().into());
+            identity.insert(KEY_NAME.to_owned(), key.name().into());
         }
         Ok(identity)
     }
@@ -520,7 +524,7 @@ mod tests {
 
     #[test]
     fn options_drop_more_than_the_settings_and_never_less() {
-        let lists = r#"{"contacts":{"fields":["a","b"],"drop":["c"],"hash":["d"]}}"#;
+        let lists = r#"{"contacts":{"fields":["a","b"],"hash":["d"]},"pools":{"drop":["c"]}}"#;
         let mut settings = Builder::default();
         settings
             .environment(false)
@@ -531,11 +535,7 @@ mod tests {
         let none = under(ScanOptions::default(), ListName::Contacts);
         assert_eq!(
             (none.fields, none.drop, none.hash),
-            (
-                vec!["a".into(), "b".into()],
-                vec!["c".into()],
-                vec!["d".into()]
-            )
+            (vec!["a".into(), "b".into()], vec![], vec!["d".into()])
         );
         let more = under(
             fields(&["a", "x"]).with_drop(["y"]).with_hash(["d"]),
@@ -543,14 +543,27 @@ mod tests {
         );
         assert_eq!(
             (more.fields, more.drop, more.hash),
-            (
-                vec!["a".into()],
-                vec!["y".into(), "c".into()],
-                vec!["d".into()]
-            )
+            (vec!["a".into()], vec!["y".into()], vec!["d".into()])
+        );
+        let kept = under(fields(&["a"]), ListName::Pools);
+        assert_eq!(
+            (kept.fields, kept.drop),
+            (vec!["a".into()], vec!["c".into()])
         );
         assert_eq!(under(fields(&["x"]), ListName::Contacts).fields, ["id"]);
         assert_eq!(under(fields(&["x"]), ListName::Vacancies).fields, ["x"]);
+    }
+
+    #[test]
+    fn settings_keep_or_drop_the_fields_of_a_list() {
+        let mut settings = Builder::default();
+        settings.environment(false).base_url("https://a.example");
+        settings.lists(r#"{"contacts":{"fields":["a"],"drop":["b"]}}"#);
+        let error = settings.config().unwrap_err();
+        assert_eq!(
+            error.message(),
+            "lists: contacts has both fields and drop; name either the fields to keep or the fields to drop"
+        );
     }
 
     #[test]

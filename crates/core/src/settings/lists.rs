@@ -56,6 +56,11 @@ impl ListPolicies {
             let known = ListName::from_str(&list);
             let known =
                 known.map_err(|_| Error::config(format!("{name}: no list is named {list:?}")))?;
+            if !fields.fields.is_empty() && !fields.drop.is_empty() {
+                return Err(Error::config(format!(
+                    "{name}: {list} has both fields and drop; name either the fields to keep or the fields to drop"
+                )));
+            }
             Ok((known, fields))
         };
         read.into_iter()

@@ -82,7 +82,7 @@ pub const JOB_OPTIONS: &[JobOption] = &[
         name: "drop",
         kind: Names,
         jobs: &[Scan, Export, Sync, Schema],
-        what: "The fields to omit, written like the option fields, over which it takes precedence; id cannot be omitted",
+        what: "The fields to omit, written like the option fields, with which it cannot be combined; id cannot be omitted",
     },
     JobOption {
         name: "hash",
