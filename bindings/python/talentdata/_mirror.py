@@ -111,6 +111,7 @@ class Mirror:
         resource: str,
         since: int | str | datetime.date | datetime.timedelta = 0,
         *,
+        before: bool = False,
         columns: Literal["typed", "json"] = "typed",
         schema: str | os.PathLike[str] | pyarrow.Schema | Record | None = None,
         on_new_field: Literal["keep", "freeze", "fail"] = "keep",
@@ -129,6 +130,7 @@ class Mirror:
             since: The bookmark of the sync that you loaded last, or a time as in `as_of`; 0 for all changes. The number
                 of a sync is accepted only in a mirror that was never copied or restored, because it may be ambiguous in
                 others.
+            before: Add the column `_before` with the version before an update, as JSON.
             columns: The types of the columns of the record, as for `list`.
             schema: The columns of the record, as for `list`; by default the columns of the mirror. The first syncs
                 decide their types, which do not change.
@@ -143,7 +145,7 @@ class Mirror:
             talentdata.InvalidArgumentError: The mirror does not have the list, or does not have such a sync yet.
         """
         options: dict[str, Any] = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
-        options["batch_rows"] = batch_rows
+        options |= {"batch_rows": batch_rows, "before": before}
         point = moment(since)
         what = f"changes of {resource}" if point == "0" else f"changes of {resource} after {point}"
         return Rows(self._mirror.rows(resource, "changes", point, options), what)
@@ -175,6 +177,8 @@ class Mirror:
         batch_rows: int = 4096,
     ) -> Rows:
         """Returns the list as of the last sync, including missing records whose deletion is not proven.
+
+        The column `_missing_since` has the start of the last scan that delivered a missing record, and null for others.
 
         Args:
             resource: The list.
@@ -208,8 +212,7 @@ class Mirror:
             resource: The list.
             at: The bookmark or the number of a sync, or a time, which selects the last sync that ended at or before
                 it: text of RFC 3339, a `datetime`, a date such as `"2026-11-20"` or `"yesterday"`, which is the
-                    beginning
-                of that day, or an age such as `"1d"` or a `timedelta`. A time without a time zone is in UTC.
+                beginning of that day, or an age such as `"1d"` or a `timedelta`. A time without a time zone is in UTC.
             columns: See `changes`.
             schema: See `changes`.
             on_new_field: See `changes`.

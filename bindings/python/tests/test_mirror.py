@@ -38,14 +38,17 @@ def test_syncs_changes_and_earlier_states(sandbox, client, tmp_path):
         for moment in (sync.generation, sync.bookmark, sync.ended, sync.ended.isoformat()):
             assert ids(mirror.as_of("contacts", moment)) == ids(table)
     current = mirror.current("contacts")
-    assert current.to_arrow().sort_by("id").to_pylist() == then[-1].sort_by("id").to_pylist()
+    now = current.to_arrow().drop_columns(["_missing_since"])
+    assert now.sort_by("id").to_pylist() == then[-1].sort_by("id").to_pylist()
     assert len(current.to_pandas()) == len(current.to_polars()) == 452
     for since in (1, syncs[0].bookmark, syncs[0].ended):
         rows = mirror.changes("contacts", since=since)
         assert rows.bookmark == syncs[1].bookmark
         assert rows.to_arrow().schema.metadata[b"talentdata.bookmark"].decode() == rows.bookmark
     assert mirror.as_of("contacts", 1).bookmark == syncs[0].bookmark
-    changes = polars.DataFrame(mirror.changes("contacts", since=1))
+    changes = polars.DataFrame(mirror.changes("contacts", since=1, before=True))
+    is_update = changes["_op"] == "update"
+    assert (changes["_before"].is_not_null() == is_update).all() and is_update.any()
     told = dict(changes["_op"].value_counts().iter_rows())
     assert told == {name: count for name, count in syncs[1].changes.items() if count}
     # The three queries of docs/sync.md.
@@ -188,7 +191,8 @@ def test_missing_records_can_be_omitted(sandbox, client, tmp_path):
     sandbox.change("ja_tasks", delete=115)
     client.sync(["ja_tasks"], path)
     mirror = talentdata.Mirror(path)
-    assert mirror.current("ja_tasks").to_arrow().num_rows == 230
+    current = mirror.current("ja_tasks").to_arrow()
+    assert current.num_rows == 230 and current["_missing_since"].null_count == 115
     present = mirror.current("ja_tasks", missing=False).to_arrow()
     assert sorted(present["id"].to_pylist()) == sorted(task["id"] for task in client.ja_tasks.list())
 

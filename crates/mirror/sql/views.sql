@@ -1,7 +1,8 @@
 -- The views of a list, for any program that opens SQLite files, in the syntax of SQLite 3.26.
 
 CREATE VIEW "{records}" AS
-SELECT record.key AS _key{fields}, record.text AS _record
+SELECT record.key AS _key{fields}, CASE WHEN record.missing IS NOT NULL THEN record.last_seen END AS _missing_since,
+    record.text AS _record
 FROM record
 WHERE record.list = '{list}' AND (record.last IS NULL OR record.missing IS NOT NULL)
 ORDER BY record.position, record.id;

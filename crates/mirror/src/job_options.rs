@@ -39,6 +39,8 @@ pub struct JobOptions {
     pub keep_deleted: Option<Duration>,
     /// The value of [`Sync::dry_run`].
     pub dry_run: bool,
+    /// True if changes have the record before an update.
+    pub before: bool,
 }
 
 impl JobOptions {
@@ -67,6 +69,7 @@ impl JobOptions {
             "keep" => self.keep = Some(age(option.name, text)?),
             "keep_deleted" => self.keep_deleted = Some(age(option.name, text)?),
             "dry_run" => self.dry_run = parsed(option, text)?,
+            "before" => self.before = parsed(option, text)?,
             name => return Err(Error::defect(&format!("the option {name} has no field"))),
         }
         Ok(())

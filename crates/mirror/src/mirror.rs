@@ -14,7 +14,9 @@ use rusqlite::{Connection, named_params};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::vec::IntoIter;
-use talentdata_columns::arrow::{Column, ColumnTypes, NewFieldPolicy, RecordBatches, TableOptions};
+use talentdata_columns::arrow::{
+    Column, ColumnTypes, NewFieldPolicy, RecordBatches, TableOptions, TableSchema,
+};
 use talentdata_columns::export::{Format, Target, write_records};
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind, RawRecord, Result};
@@ -23,6 +25,11 @@ use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 const CHANGE_COLUMNS: &str = r#"[{"name":"_generation","type":"int64"},{"name":"_op","type":"string"},
     {"name":"_key","type":"string"},{"name":"_last_seen","type":"timestamp","unit":"us","fraction":6,"empty":"null"},
     {"name":"_seen","type":"timestamp","unit":"us","fraction":6},{"name":"_changed","type":"json","empty":"null"}]"#;
+/// The column for the version of a record before an update.
+const BEFORE_COLUMN: &str = r#"[{"name":"_before","type":"json","empty":"null"}]"#;
+/// The column of current records that marks missing ones.
+const CURRENT_COLUMN: &str =
+    r#"[{"name":"_missing_since","type":"timestamp","unit":"us","fraction":6,"empty":"null"}]"#;
 
 /// A mirror that is open for reading. Each read opens the file again, and sees one state even while a sync commits.
 #[derive(Clone, Debug)]
@@ -167,6 +174,7 @@ impl Mirror {
             digest,
             earlier: 0,
             has_versions: false,
+            with_before: false,
             page: Some(IntoIter::default()),
         }
     }
@@ -264,6 +272,8 @@ enum Query {
     Changes,
     /// Changes as rows of a table.
     ChangeRows,
+    /// Records as of the last sync as rows of a table, which marks missing ones.
+    CurrentRows,
 }
 
 /// An iterator over rows of a mirror: the records of a list in its order, byte for byte as a sync read them, or
@@ -284,6 +294,8 @@ pub struct Rows {
     earlier: u64,
     /// True after the versions before updates were searched.
     has_versions: bool,
+    /// True if updates have the record before.
+    with_before: bool,
     /// Rows that were read; `None` after the last one, and after an error.
     page: Option<IntoIter<RawRecord>>,
 }
@@ -309,6 +321,21 @@ impl Rows {
     /// Returns the bookmark of this sync. Store it with the rows, even if there are none.
     pub fn bookmark(&self) -> &str {
         &self.sync.receipt.bookmark
+    }
+
+    /// Adds to each change the version of the record before an update: the member `before` of an object, or the column
+    /// `_before` of a table.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for rows that are not changes.
+    pub fn with_before(mut self, before: bool) -> Result<Self> {
+        if before && self.query != Query::Changes {
+            return Err(Error::invalid(
+                "before: only changes have a version before them; omit this option for records",
+            ));
+        }
+        self.with_before = before;
+        Ok(self)
     }
 
     /// Returns the rows as Arrow record batches, with the columns of the mirror unless you give a
@@ -366,7 +393,8 @@ impl Rows {
         })
     }
 
-    /// Turns changes into rows of a table. Returns the options with the given columns, or with those of the mirror.
+    /// Turns changes and current records into rows of a table. Returns the options with the given columns, or with those of
+    /// the mirror.
     fn table(&mut self, mut table: TableOptions) -> TableOptions {
         let is_json = table.columns == ColumnTypes::Json;
         let mirrored = || {
@@ -377,15 +405,23 @@ impl Rows {
             // Changes contain only some records of the list, so a field that all of them lack is not reported.
             let given = table.schema.take();
             let mut known = given.map_or_else(mirrored, Arc::unwrap_or_clone);
-            let own: Vec<Column> = serde_json::from_str(CHANGE_COLUMNS).unwrap_or_default();
-            // A field of the same name stays in the last column.
-            let is_own = |name: &str| own.iter().any(|own| own.name == name);
-            known.fields.retain(|field| !is_own(&field.name));
+            let mut own = own_columns(CHANGE_COLUMNS);
+            if self.with_before {
+                own.extend(own_columns(BEFORE_COLUMN));
+            }
+            remove_named(&mut known, &own);
             known.fields.splice(0..0, own);
             table.known = Some(Arc::new(known));
             self.query = Query::ChangeRows;
         } else if table.schema.is_none() {
-            table.known = Some(Arc::new(mirrored()));
+            let mut known = mirrored();
+            if self.query == Query::Current {
+                let own = own_columns(CURRENT_COLUMN);
+                remove_named(&mut known, &own);
+                known.fields.extend(own);
+                self.query = Query::CurrentRows;
+            }
+            table.known = Some(Arc::new(known));
         }
         table
     }
@@ -427,8 +463,9 @@ impl Rows {
             ":first": self.after.0,
             ":second": self.after.1,
             ":sync": self.sync.number(),
-            ":with_missing": self.query == Query::Current,
-            ":is_row": self.query == Query::ChangeRows,
+            ":with_missing": matches!(self.query, Query::Current | Query::CurrentRows),
+            ":is_row": matches!(self.query, Query::ChangeRows | Query::CurrentRows),
+            ":with_before": self.with_before,
         };
         bind(&mut statement, values)?;
         let mut rows = statement.raw_query();
@@ -441,6 +478,17 @@ impl Rows {
         }
         Ok(found)
     }
+}
+
+/// Reads the columns that describe a row.
+fn own_columns(json: &str) -> Vec<Column> {
+    serde_json::from_str(json).unwrap_or_default()
+}
+
+/// Removes the columns with the names of our own columns. A field of such a name stays in the last column.
+fn remove_named(known: &mut TableSchema, own: &[Column]) {
+    let is_own = |name: &str| own.iter().any(|own| own.name == name);
+    known.fields.retain(|field| !is_own(&field.name));
 }
 
 /// A page of rows from the file.

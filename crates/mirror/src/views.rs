@@ -51,7 +51,7 @@ fn names(list: &str) -> [String; 2] {
 
 fn fields(columns: &TableSchema) -> String {
     // SQLite does not distinguish upper from lower case in names of columns.
-    let taken = "_key _record _generation _op _last_seen _seen".split(' ');
+    let taken = "_key _record _missing_since _generation _op _last_seen _seen".split(' ');
     let mut taken: HashSet<String> = taken.map(str::to_owned).collect();
     let mut fields = String::new();
     for name in columns.fields.iter().map(|column| column.name.as_str()) {

@@ -63,6 +63,7 @@ impl RawMirror {
     ) -> CallResult<RawRows> {
         let options = options.unwrap_or_else(|| PyDict::new(py));
         let at = at.map_or(Ok(SyncPoint::Sync(0)), str::parse)?;
+        let options = job_options(&options, Arguments::default())?;
         let rows = RawRows {
             mirror: Arc::clone(&self.mirror),
             list: list_of(resource)?,
@@ -74,7 +75,8 @@ impl RawMirror {
                 _ => RowsQuery::Current,
             },
             bookmark: OnceLock::new(),
-            table: job_options(&options, Arguments::default())?.table,
+            before: options.before,
+            table: options.table,
             opened: Mutex::default(),
         };
         let opened = py.detach(|| rows.open())?;
@@ -150,6 +152,8 @@ pub(crate) struct RawRows {
     mirror: Arc<Mirror>,
     list: ListName,
     query: RowsQuery,
+    /// True if changes have the record before an update.
+    before: bool,
     table: TableOptions,
     /// The bookmark of the last sync when these rows were requested.
     bookmark: OnceLock<String>,
@@ -165,7 +169,7 @@ impl RawRows {
     fn open(&self) -> Result<OpenRows> {
         let (mirror, list) = (&self.mirror, self.list);
         let rows = match &self.query {
-            RowsQuery::Changes(since) => mirror.changes(list, since)?,
+            RowsQuery::Changes(since) => mirror.changes(list, since)?.with_before(self.before)?,
             RowsQuery::AsOf(at) => mirror.records(list, Some(at))?,
             RowsQuery::Current => mirror.records(list, None)?,
             RowsQuery::Present => mirror.present(list)?,

@@ -43,7 +43,7 @@ talentdata_error *talentdata_mirror_syncs(const talentdata_mirror *mirror,
  * interface. The columns are _generation, _op (insert, update, delete, missing, reappeared or erased), _key, _last_seen,
  * _seen and _changed (for update the names of the fields that differ, as a JSON array), and the columns of the record. The
  * record is the new version, or for delete and missing the last known version. For an erased record, only the key is
- * left.
+ * left. With the option before, _before has the version before an update, as JSON.
  *
  * Store the `bookmark` of the last sync with the rows, even if there are no changes, and pass it as `since` the next time.
  * The metadata of the schema contains it as talentdata.bookmark.
@@ -72,7 +72,8 @@ talentdata_error *talentdata_mirror_changes(const talentdata_mirror *mirror,
 
 /**
  * Returns a list as of the last sync or an earlier one, as a stream of the Arrow C data interface. The list as of the last
- * sync includes missing records whose deletion is not proven.
+ * sync includes missing records whose deletion is not proven; in the column _missing_since, they have the start of the last
+ * scan that delivered them.
  *
  * @param mirror the mirror
  * @param list the name of the list, such as TALENTDATA_LIST_CONTACTS

@@ -89,7 +89,7 @@ impl ChangesArgs {
 
 pub(crate) fn run(args: &ChangesArgs, common: &Common) -> Result<(), Ending> {
     let place = OutputPlace::new(&args.out, &args.names, args.format)?;
-    let table = options::read(&common.matches, JobKind::Mirror)?.table;
+    let options = options::read(&common.matches, JobKind::Mirror)?;
     let lists = selected(&args.names, Some(&args.from))?;
     let named = args.since.iter().filter_map(|since| since.list);
     if let Some(other) = named.into_iter().find(|list| !lists.contains(list)) {
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &ChangesArgs, common: &Common) -> Result<(), Ending> {
         list,
         format: place.format,
         target: place.of(list),
-        table: table.clone(),
+        table: options.table.clone(),
     };
     let readings: Vec<Reading> = lists.into_iter().map(reading).collect();
     if let Some(path) = &args.receipt {
@@ -112,6 +112,9 @@ pub(crate) fn run(args: &ChangesArgs, common: &Common) -> Result<(), Ending> {
     }
     let mirror = Mirror::open(&args.from)?;
     place.prepare()?;
-    let rows = |list| mirror.changes(list, &args.since(list));
+    let rows = |list| {
+        let changes = mirror.changes(list, &args.since(list))?;
+        changes.with_before(options.before)
+    };
     write_all(&readings, args.receipt.as_deref(), common.verbose > 0, rows)
 }

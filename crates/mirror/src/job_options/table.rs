@@ -176,6 +176,12 @@ pub const JOB_OPTIONS: &[JobOption] = &[
         jobs: &[Sync],
         what: "Read the lists and report the number of inserts, updates, deletes and missing records that a sync would commit, without a commit",
     },
+    JobOption {
+        name: "before",
+        kind: Flag,
+        jobs: &[Mirror],
+        what: "Add the version before an update to each change, as `before` in JSON Lines and as the column _before",
+    },
 ];
 
 impl JobKind {

@@ -120,3 +120,58 @@ fn changes_as_a_table_have_the_changed_fields_as_json() {
     let rows = written.matches(r#","[""firstName"",""score""]","#).count();
     assert_eq!(rows, 300, "{written}");
 }
+
+#[test]
+fn changes_have_the_version_before_an_update_if_requested() {
+    let trial = Trial::of(0..3);
+    let second = vec![contact(1, 1), contact(0, 0), contact(9, 0)];
+    trial.sync(&second, COUNTED);
+    let since = SyncPoint::Sync(1);
+    let changes = || trial.mirror().changes(CONTACTS, &since).unwrap();
+    let before = |change: Result<RawRecord>| {
+        let change: serde_json::Value = change.unwrap().to().unwrap();
+        let key = change["key"].as_str().unwrap().to_owned();
+        (key, change["before"].to_string())
+    };
+    let found: Vec<_> = changes().with_before(true).unwrap().map(before).collect();
+    let old: serde_json::Value = serde_json::from_str(&contact(1, 0)).unwrap();
+    for (key, before) in &found {
+        let expected = if key == "c-1" {
+            old.to_string()
+        } else {
+            "null".to_owned()
+        };
+        assert_eq!(before, &expected, "{key}");
+    }
+    assert_eq!(found.len(), 3);
+    let table = changes().with_before(true).unwrap();
+    let table = table.into_batches(TableOptions::default()).unwrap();
+    assert_eq!(table.schema().field(6).name(), "_before");
+    let records = trial.mirror().records(CONTACTS, None).unwrap();
+    let error = records.with_before(true).unwrap_err();
+    assert!(
+        error.message().starts_with("before: only changes"),
+        "{error}"
+    );
+}
+
+#[test]
+fn current_records_as_a_table_and_as_a_view_mark_missing_ones() {
+    let trial = Trial::of(0..20);
+    trial.sync(&contacts(0..18), JOINED);
+    let path = trial.path.with_extension("csv");
+    let records = trial.mirror().records(CONTACTS, None).unwrap();
+    let target = Target::File(path.clone());
+    records
+        .write(Format::Csv, &target, TableOptions::default())
+        .unwrap();
+    let written = std::fs::read_to_string(path).unwrap();
+    let last_seen = &trial.mirror().syncs(CONTACTS).unwrap()[0].started;
+    let marked = written
+        .lines()
+        .filter(|line| line.contains(last_seen.as_str()));
+    let marked: Vec<&str> = marked.map(|line| &line[..4]).collect();
+    assert_eq!(marked, ["c-18", "c-19"], "{written}");
+    let view = "SELECT group_concat(_key) FROM contacts WHERE _missing_since IS NOT NULL";
+    assert_eq!(trial.ask::<String>(view), "c-18,c-19");
+}

@@ -320,7 +320,15 @@ fn new_fields_become_columns_of_the_views() {
     let fields = schema.fields().iter();
     let names: Vec<&str> = fields.map(|field| &**field.name()).collect();
     assert!(
-        names.ends_with(&["score", "late", "nick's name", "tags", "Id", "_extra"]),
+        names.ends_with(&[
+            "score",
+            "late",
+            "nick's name",
+            "tags",
+            "Id",
+            "_missing_since",
+            "_extra"
+        ]),
         "{names:?}"
     );
 }
