@@ -160,20 +160,32 @@ impl Connection for TalentdataConnection {
     }
 
     fn get_statistic_names(&self) -> Result<AnswerReader> {
-        unsupported(
-            "there are no statistics",
-            "the command plan estimates the records of a list",
-        )
+        metadata::statistic_names()
     }
 
     fn get_statistics(
         &self,
-        _catalog: Option<&str>,
-        _db_schema: Option<&str>,
-        _table_name: Option<&str>,
+        catalog: Option<&str>,
+        db_schema: Option<&str>,
+        table_name: Option<&str>,
         _approximate: bool,
     ) -> Result<AnswerReader> {
-        self.get_statistic_names()
+        let wanted = WantedObjects {
+            depth: ObjectDepth::Tables,
+            catalog,
+            schema: db_schema,
+            table: table_name,
+            types: None,
+            column: None,
+        };
+        let counts = guard(|| {
+            let lists = self.source.lists()?.into_iter();
+            let lists = lists.filter(|list| wanted.has(*list));
+            lists
+                .map(|list| Ok((list, self.source.count(list)?)))
+                .collect::<talentdata_core::Result<Vec<_>>>()
+        })?;
+        metadata::statistics(&counts)
     }
 
     fn commit(&mut self) -> Result<()> {

@@ -1,15 +1,16 @@
 //! Metadata for programs: the tables of the database, their columns, and facts about the driver.
 
 use adbc_core::error::Result;
-use adbc_core::options::{InfoCode, ObjectDepth};
+use adbc_core::options::{InfoCode, ObjectDepth, Statistics};
 use adbc_core::schemas::{
-    COLUMN_SCHEMA, GET_INFO_SCHEMA, GET_OBJECTS_SCHEMA, GET_TABLE_TYPES_SCHEMA,
-    OBJECTS_DB_SCHEMA_SCHEMA, TABLE_SCHEMA,
+    COLUMN_SCHEMA, GET_INFO_SCHEMA, GET_OBJECTS_SCHEMA, GET_STATISTIC_NAMES_SCHEMA,
+    GET_STATISTICS_SCHEMA, GET_TABLE_TYPES_SCHEMA, OBJECTS_DB_SCHEMA_SCHEMA,
+    STATISTIC_VALUE_SCHEMA, STATISTICS_DB_SCHEMA_SCHEMA, STATISTICS_SCHEMA, TABLE_SCHEMA,
 };
 use arrow_array::{
-    ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, RecordBatch, RecordBatchIterator,
-    RecordBatchReader, StringArray, StructArray, UInt32Array, UnionArray, new_empty_array,
-    new_null_array,
+    ArrayRef, BooleanArray, Float64Array, Int16Array, Int32Array, Int64Array, ListArray,
+    RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray, StructArray, UInt32Array,
+    UnionArray, new_empty_array, new_null_array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{ArrowError, DataType, SchemaRef};
@@ -25,6 +26,8 @@ pub(crate) const SCHEMA_NAME: &str = "main";
 const TABLE: &str = "TABLE";
 /// The ADBC version, as the standard encodes it for `get_info`.
 const ADBC_VERSION: i64 = 1_001_000;
+/// The standard's number for the type of an approximate statistic, which is a floating point number.
+const APPROXIMATE: i8 = 2;
 
 pub(crate) type AnswerReader = Box<dyn RecordBatchReader + Send>;
 
@@ -108,6 +111,54 @@ pub(crate) fn objects(
         &GET_OBJECTS_SCHEMA,
         vec![text(vec![CATALOG_NAME; catalogs]), of_schema],
     )
+}
+
+/// Returns the statistics that only this driver has: none.
+pub(crate) fn statistic_names() -> Result<AnswerReader> {
+    let fields = GET_STATISTIC_NAMES_SCHEMA.fields().iter();
+    let columns = fields.map(|field| new_empty_array(field.data_type()));
+    reader(&GET_STATISTIC_NAMES_SCHEMA, columns.collect())
+}
+
+/// Returns the number of rows of each of these tables, marked as approximate.
+pub(crate) fn statistics(counts: &[(ListName, u64)]) -> Result<AnswerReader> {
+    let DataType::Union(fields, _) = &*STATISTIC_VALUE_SCHEMA else {
+        return Err(ArrowError::SchemaError("the values are not a union".into()).into());
+    };
+    let numbers = counts.iter().map(|(_, count)| *count as f64);
+    let numbers: ArrayRef = Arc::new(Float64Array::from_iter_values(numbers));
+    let members = fields.iter().map(|(kind, field)| match kind {
+        APPROXIMATE => Arc::clone(&numbers),
+        _ => new_empty_array(field.data_type()),
+    });
+    let places = (0..).take(counts.len()).collect();
+    let values = UnionArray::try_new(
+        fields.clone(),
+        vec![APPROXIMATE; counts.len()].into(),
+        Some(places),
+        members.collect(),
+    )?;
+    let count = counts.len();
+    let rows = vec![
+        text(counts.iter().map(|(list, _)| list.name()).collect()),
+        new_null_array(&DataType::Utf8, count),
+        Arc::new(Int16Array::from(vec![
+            i16::from(Statistics::RowCount);
+            count
+        ])),
+        Arc::new(values),
+        Arc::new(BooleanArray::from(vec![true; count])),
+    ];
+    let rows = structs(&STATISTICS_SCHEMA, rows, count)?;
+    let is_known = usize::from(count > 0);
+    let of_schema = &*STATISTICS_DB_SCHEMA_SCHEMA;
+    let rows = lists(of_schema, 1, true, vec![count; is_known], rows)?;
+    let schemas = vec![text(vec![SCHEMA_NAME; is_known]), rows];
+    let schemas = structs(of_schema, schemas, is_known)?;
+    let all = DataType::Struct(GET_STATISTICS_SCHEMA.fields().clone());
+    let schemas = lists(&all, 1, true, vec![is_known; is_known], schemas)?;
+    let catalogs = text(vec![CATALOG_NAME; is_known]);
+    reader(&GET_STATISTICS_SCHEMA, vec![catalogs, schemas])
 }
 
 /// Returns the types of tables.

@@ -74,6 +74,22 @@ impl RowSource {
         }
     }
 
+    /// Returns the number of records of a list, which may change while it is read: the service's total or an estimate from a
+    /// few requests, or the number that the last sync read.
+    pub(crate) fn count(&self, list: ListName) -> Result<u64> {
+        match self {
+            RowSource::Service(client, _) => {
+                let plan =
+                    client.run(move |client| async move { client.resource(list).plan().await });
+                Ok(plan?.records)
+            }
+            RowSource::Mirror(mirror) => {
+                let syncs = mirror.history(list)?;
+                Ok(syncs.last().map_or(0, |last| last.records))
+            }
+        }
+    }
+
     /// Returns the columns of the result of a query.
     pub(crate) fn schema_of(&self, query: &ListQuery, scan: &ScanSettings) -> Result<SchemaRef> {
         let mut scan = scan.clone();

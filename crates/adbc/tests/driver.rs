@@ -6,7 +6,8 @@ use adbc_core::error::Status;
 use adbc_core::options::{InfoCode, ObjectDepth, OptionDatabase, OptionValue};
 use adbc_core::{Connection, Database, Driver, Optionable, Statement};
 use arrow_array::cast::AsArray;
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::types::{Float64Type, Int16Type};
+use arrow_array::{Array, RecordBatch, RecordBatchReader, UnionArray};
 use arrow_schema::ArrowError;
 use std::path::Path;
 use talentdata_adbc::{TalentdataConnection, TalentdataDriver};
@@ -346,4 +347,45 @@ fn wrong_options_are_named_and_secrets_are_not_shown() {
         .set_option("base_url".into(), "http://x".into())
         .unwrap_err();
     assert!(error.message.contains("base_url"), "{error}");
+}
+
+#[test]
+fn statistics_have_the_number_of_rows_of_each_table() {
+    let sandbox = sandbox(ListOrder::Stable);
+    let connection = connect(&settings(&sandbox)).unwrap();
+    let counts = |table: Option<&str>| -> Vec<(String, f64)> {
+        let statistics = connection.get_statistics(None, None, table, true).unwrap();
+        let mut counts = Vec::new();
+        for batch in statistics {
+            let schemas = batch.unwrap().column(1).as_list::<i32>().values().clone();
+            let rows = schemas
+                .as_struct()
+                .column(1)
+                .as_list::<i32>()
+                .values()
+                .clone();
+            let rows = rows.as_struct();
+            let values = rows
+                .column(3)
+                .as_any()
+                .downcast_ref::<UnionArray>()
+                .unwrap();
+            for row in 0..rows.len() {
+                let value = values.value(row);
+                let count = value.as_primitive::<Float64Type>().value(0);
+                counts.push((
+                    rows.column(0).as_string::<i32>().value(row).to_owned(),
+                    count,
+                ));
+                assert_eq!(rows.column(2).as_primitive::<Int16Type>().value(row), 6);
+                assert!(rows.column(4).as_boolean().value(row));
+            }
+        }
+        counts
+    };
+    assert_eq!(counts(Some("contacts")), [("contacts".to_owned(), 1200.0)]);
+    assert_eq!(counts(Some("p%ls")), [("pools".to_owned(), 3.0)]);
+    assert!(counts(Some("people")).is_empty());
+    let names = connection.get_statistic_names().unwrap();
+    assert_eq!(count(names.collect()), 0);
 }
