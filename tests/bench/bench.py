@@ -1,7 +1,7 @@
-"""This client beside others, on the sandbox: `cargo xtask bench` runs it, and it writes tests/bench/RESULTS.md.
+"""Compares this client with others on the sandbox. `cargo xtask bench` runs it, and it writes tests/bench/RESULTS.md.
 
-Usage: bench.py [SECTION] [--quick]. A section can be measured alone: it replaces its own tables, and the others stay. A quick
-run measures less, prints its tables, and leaves the file alone.
+Usage: bench.py [SECTION] [--quick]. With SECTION, only the tables of that section are measured and
+replaced. A quick run measures less, prints its tables, and does not change the file.
 """
 
 import json
@@ -21,15 +21,15 @@ import instructions
 from tools import BENCH, Failure, Sandbox, Tools, Valkey, read, run
 
 RESULTS = BENCH / "RESULTS.md"
-#: The documented limit, and the neighbour's part of it, in requests per second.
+#: The documented limit, and the part of it that another client of the company uses, in requests per second.
 LIMIT, NEIGHBOUR = 40, 10
-#: Each with resets in whole seconds, rounded up.
+#: The counting rules of the sandbox. Each runs with resets in whole seconds, rounded up.
 POLICIES = ["clock-window", "first-request-window", "sliding-log", "sliding-counter", "token-bucket"]
 
 
 @dataclass
 class Size:
-    """The numbers of full pages within the limit, of records without a limit, and of rounds of each way."""
+    """The size of a run: full pages with a rate limit, records without one, and repetitions of each way."""
 
     pages: int
     records: int
@@ -61,10 +61,11 @@ def at_once(work, items):
         return list(pool.map(work, items))
 
 
-# Within the rate limit: how much of it each client uses, the costs, and the lost records.
+# With the rate limit: the share of it that each client uses, the costs, and the lost records.
 
 
-#: The clients of a group run at the same time. Those that compute a lot are in another group than those that keep time.
+#: The clients of a group run at the same time. Clients that compute a lot would disturb the timing of the others, so
+#: they have a group of their own.
 GROUPS = [
     {
         "talentdata, command line": lambda tools: [tools.talentdata, "export", "contacts", "--out", "-"],
@@ -165,7 +166,7 @@ def budget(tools, size):
     return text + f"\n### {title}\n\n{table(['Client', 'Lost', 'Repeated', 'Share of the limit'], rows)}"
 
 
-# A budget shared by ten processes that start together: how much of it they use, and how evenly.
+# A budget shared by ten processes that start together: the share of it that they use, and its distribution.
 
 
 def shared(tools, size):

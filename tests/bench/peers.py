@@ -1,5 +1,5 @@
-"""Contacts in the ways of others: `peers.py WAY [ARGUMENT]`. Each way imports only what it needs, since its memory and processor
-time are measured."""
+"""Reads contacts as other clients would: `peers.py WAY [ARGUMENT]`. Each way imports only the packages that it needs, because
+its memory and processor time are measured."""
 
 import json
 import os
@@ -136,10 +136,10 @@ async def limited(per_second="40", at_once=16, attempts=12):
 
 
 async def neighbour(per_second=10, at_most=3000):
-    """Runs another client of the same company: evenly the given number of requests per second, until standard input ends.
+    """Runs another client of the same company, which sends this many requests per second, evenly, until standard input ends.
 
-    Never stops for a response, and keeps no rule, so that what is left for the others is always the same. Prints the
-    number of requests and how many of them were refused.
+    It waits for no response and does not follow the documented rule, so that it always leaves the same part of the
+    limit. Prints the number of requests, and of those that were refused.
     """
     import aiohttp
 

@@ -43,7 +43,7 @@ def run(command, **options):
             child.kill()
             child.wait()
             raise Failure(f"{command} took longer than {LONGEST:.0f} s")
-        # Often at first, for short programs; later seldom, so that long ones are not disturbed.
+        # The interval is short at first, for short programs, and long later, so that it does not disturb long ones.
         time.sleep(0.002 if time.monotonic() < started + 1 else 0.02)
     if child.returncode:
         raise Failure(f"{command} ended with {child.returncode}")

@@ -1,7 +1,7 @@
-"""Reads exported files with the packages of its environment, and compares their rows with the JSON Lines beside them.
+"""Reads exported files with the packages of its environment, and compares their rows with the JSON Lines next to them.
 
-`cargo xtask test readers` runs it in an environment for each year. Usage: read.py DIRECTORY. Prints what differs, and ends
-with 1 if anything does.
+`cargo xtask test readers` runs it in an environment for each year. Usage: read.py DIRECTORY. Prints the differences, and
+ends with 1 if there are any.
 """
 
 import json
@@ -23,7 +23,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Number(str):
-    """Returns a number in the format of JSON."""
+    """A number as it is written in JSON."""
 
 
 def loads(text):
@@ -76,7 +76,7 @@ READERS = {
         "pyarrow": lambda path: parquet.read_table(path).to_pylist(),
         "duckdb": lambda path: of_duckdb(path, "read_parquet('{}')"),
     },
-    # It cannot read lists of structs, and takes integers after a struct for another column.
+    # fastparquet cannot read lists of structs, and mistakes integers after a struct for another column.
     "flat/*.parquet": {"fastparquet": of_fastparquet},
     "**/*.arrow": {
         "polars": lambda path: polars.read_ipc(path).to_dicts(),
@@ -153,12 +153,12 @@ def compare(package, path, read):
     for record, row in zip(records, rows):
         row.update(loads(row.pop("_extra") or "{}"))
         if package == "polars" and version(package) == "1.0.0":
-            # It has no null structs, only structs of nulls.
+            # Polars 1.0.0 has no null structs, only structs of nulls.
             row = {name: without_null_structs(cell) for name, cell in row.items()}
             structs = {name: value for name, value in record.items() if not isinstance(row.get(name), str)}
             record = {**record, **{name: without_null_structs(value) for name, value in structs.items()}}
         if package == "datafusion" and path.suffix == ".csv":
-            # It reads an empty text as null.
+            # datafusion reads an empty text as null.
             record = {name: None if value == "" else value for name, value in record.items()}
         yield from differences(record, row)
 

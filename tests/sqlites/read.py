@@ -1,6 +1,6 @@
 """Runs each line of its input as SQL on a mirror, with pandas or DuckDB, and prints the same as xtask/tools/sqlite_reader.c.
 
-Usage: read.py PACKAGE FILE [USER]. With a user, everything is imported as the present one and read as that one.
+Usage: read.py PACKAGE FILE [USER]. With a user, modules are imported as the present user, and the file is read as that user.
 """
 
 import os
@@ -20,7 +20,7 @@ def of_pandas():
         def ask(question):
             if question in ("BEGIN", "COMMIT"):
                 return [] if connection.execute(question) else None
-            # Numbers stay as they are next to empty cells.
+            # With `dtype=object`, integers next to empty cells stay integers.
             return pandas.read_sql(question, connection, dtype=object).to_numpy().tolist()
 
         return ask
@@ -36,7 +36,7 @@ def of_duckdb():
     directory = Path(duckdb_extension_sqlite_scanner.__file__).parent
     [scanner] = directory.rglob("*.duckdb_extension")
     connection.execute(f"LOAD '{scanner}'")
-    # The first query imports more of Python.
+    # The first query imports further Python modules.
     connection.execute("SELECT ?", [""]).fetchall()
 
     def attach(path):

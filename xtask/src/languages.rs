@@ -78,7 +78,8 @@ pub(crate) fn annotation(of: &Type) -> String {
     }
 }
 
-/// Returns how Python reads a field: the kind for the native class, the annotation, and the class that wraps it. Models without a class are objects.
+/// Returns the parts of a field's property in Python: the kind for the native class, the annotation, and the class that
+/// wraps it. Models without a class are objects.
 pub(crate) fn read_by_python(
     of: &Type,
     has_class: impl Fn(&str) -> bool,
@@ -104,7 +105,7 @@ pub(crate) fn read_by_python(
     }
 }
 
-/// Returns how C reads a field, and the type of its value or of its elements.
+/// Returns the kind of function that reads a field in C, and the type of its value or of its elements.
 pub(crate) fn read_by_c(of: &Type, api: &Api) -> (&'static str, String) {
     let own = |of: &Type| {
         let model = api.exposed(of)?;
@@ -120,7 +121,7 @@ pub(crate) fn read_by_c(of: &Type, api: &Api) -> (&'static str, String) {
         Type::Model(_) if let Some(kind) = own(of) => ("value", kind),
         other => match scalar(other).and_then(|one| one.c.zip(Some(one.read))) {
             Some((kind, read)) => plain(read, kind),
-            // C takes it apart like any JSON.
+            // C reads it like any JSON.
             None => plain("value", "const talentdata_record *"),
         },
     }

@@ -116,7 +116,7 @@ fn named_struct(item: &mut syn::ItemStruct, model: &Model) {
                     .to_string()
                     .contains("deserialize_with")
             };
-            // That of typify only requires the field, as ours does.
+            // The reader by typify only makes the field required, as ours does.
             field.attrs.retain(|attribute| !has_reader(attribute));
             field
                 .attrs

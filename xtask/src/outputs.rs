@@ -72,7 +72,7 @@ pub(crate) fn generate(root: &Path, words: &[&str]) -> Outcome {
     }
 }
 
-/// Writes every file whose text differs, and prints what is not generated.
+/// Writes every file whose text differs, and prints the parts of the spec that are not generated.
 pub(crate) fn write(spec: &Spec) -> Outcome {
     for (path, text) in differing(spec)? {
         save(&spec.root, path, &text)?;
@@ -87,7 +87,7 @@ fn adopt(spec: &Spec) -> Outcome {
     write(spec)
 }
 
-/// Returns what is kept from the previous spec, and what is not generated.
+/// Returns the parts that are kept from the previous spec, and those that are not generated.
 fn summary(spec: &Spec) -> String {
     let kept = spec.kept.iter().map(|one| format!("  {one}\n"));
     let kept = kept.collect::<String>();
@@ -118,7 +118,7 @@ fn said(spec: &Spec) -> Outcome {
     Ok(())
 }
 
-/// Fails with the names of the files if any file differs from what the spec yields.
+/// Fails with the names of the files that differ from the generated ones, if there are any.
 pub(crate) fn check(spec: &Spec) -> Outcome {
     let stale = differing(spec)?.into_iter().map(|(path, _)| path);
     let stale: Vec<&str> = stale.collect();

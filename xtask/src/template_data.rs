@@ -34,8 +34,8 @@ pub(crate) fn template_data(api: &Api) -> (Value, Registry) {
     };
     let table = view.item("", "OPERATIONS", "/paths", "");
     table.claim("in Rust", "OPERATIONS");
-    // The name of a list is its path, so that another name yields: that of an operation, which may be any. Likewise, the
-    // names of schemas yield to those that follow from enums.
+    // The name of a list is its path, so that another name yields: that of an operation, which may be any. Likewise,
+    // the names of schemas yield to those that follow from enums.
     let lists: Vec<Value> = api
         .lists()
         .map(|(one, list)| view.list(one, list))

@@ -1,4 +1,4 @@
-"""What is linked into each artefact: the notices that the licences demand, and the bill of materials (CycloneDX).
+"""The contents of each artefact: the notices that the licences demand, and the bill of materials (CycloneDX).
 
 `cargo xtask test packages` compares both with the contents of the built files.
 """

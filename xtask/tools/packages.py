@@ -116,7 +116,7 @@ def debs(program_tree, library_tree, soname, work, directory, level):
     document("talentdata-ffi-c", shared / "share/doc" / library)
     manifest, drivers = development / "share/talentdata/talentdata.toml", shared.parent / "etc/adbc/drivers"
     drivers.mkdir(parents=True)
-    # Its comment is for those who install it by hand.
+    # The comment in the manifest is for manual installation, and is removed.
     lines = [line for line in manifest.read_text().splitlines(True) if not line.startswith("#")]
     (drivers / manifest.name).write_text("".join(lines).replace("FOLDER", "/usr"))
     manifest.unlink()
@@ -204,7 +204,7 @@ def complete_wheel(wheel):
 
 
 def handed_out(directory):
-    """Returns the packages of this version in a directory. Cargo has files of its builds there, too."""
+    """Returns the packages of this version in a directory, in which Cargo also keeps files of its builds."""
     files = [*directory.glob(f"*{VERSION}*"), *directory.glob(f"python/*{VERSION}*")]
     return sorted(file for file in files if file.name.endswith((".whl", ".tar.gz", ".deb")))
 

@@ -23,7 +23,7 @@ text { font: 13px system-ui, sans-serif; fill: #1f2937; } .small { font-size: 11
 
 
 def sentence(figures):
-    """Returns what the bars say, as a sentence."""
+    """Returns a sentence that describes the bars."""
     parts = []
     for row, name in CLIENTS.items():
         shares = sorted(round(float(cell.split(" ")[0])) for cell in figures[row])

@@ -27,7 +27,7 @@ PICTURE = "docs/pictures/terminal.svg"
 COLUMNS, WIDTH, HEIGHT, MARGIN = 100, 8.2, 19, 14
 #: The records of the list in the sandbox, and the longest time until a text is on the screen, in seconds.
 RECORDS, PATIENCE = 40_000, 60
-#: The pictures a second, and the seconds for which the last one stays.
+#: The pictures per second, and the seconds for which the last one stays.
 RATE, STAY = 6, 4
 COLOURS = {"$": "#4ade80", ">>>": "#4ade80", "█": "#2dd4bf", "░": "#475569"}
 
@@ -44,7 +44,7 @@ class Pane:
         self.rest = b""
 
     def read(self):
-        """Reads what the program has written."""
+        """Reads the output of the program so far."""
         while select.select([self.end], [], [], 0)[0]:
             self.rest += os.read(self.end, 65536)
         text = self.rest.decode(errors="ignore")
@@ -53,7 +53,7 @@ class Pane:
             self.take(part)
 
     def take(self, part):
-        """Takes a character, or an escape sequence: those that move up or erase to the end of a line, and no others."""
+        """Shows a character, or obeys an escape sequence. Only moving up and erasing to the end of a line are supported."""
         if part == "\r":
             self.column = 0
         elif part == "\n":
@@ -170,7 +170,7 @@ def line(text, y):
 
 
 def draw(frames):
-    """Returns the pictures as one that moves. Without motion it is the last one."""
+    """Returns the pictures as one animated SVG. For readers who prefer reduced motion, it shows only the last one."""
     rows = len(frames[0][1])
     tall, wide = rows * HEIGHT + 2 * MARGIN, COLUMNS * WIDTH + 2 * MARGIN
     lasts = frames[-1][0] + STAY

@@ -1,4 +1,4 @@
-"""`cargo xtask release-check`: compares what is handed out with the last release, and what it must contain.
+"""`cargo xtask release-check`: compares the packages with the last release and with their required contents.
 
 A part whose tool or baseline is missing is NOT RUN, and then the check does not succeed.
 """

@@ -20,14 +20,14 @@ from commands import PYTHON_TESTS, Failure, build, environment, output, succeed,
 from test_c import BUILD, tools
 from test_services import Sandbox
 
-#: From nothing to a frame on the screen, in three lines.
+#: The first program of a new user: three lines that show a frame.
 FRAME = """
 import talentdata
 with talentdata.Sandbox(records={"contacts": 25}) as sandbox, sandbox.client() as client:
     print(client.contacts.list().to_polars())
 """
 IMPORT = "import time; began = time.perf_counter(); import talentdata; print(time.perf_counter() - began)"
-#: The seconds that importing the wheel may take, and those from nothing to a frame.
+#: The maximum times, in seconds, for importing the wheel, and for installing it and showing a frame.
 IMPORTED, SHOWN = 0.05, 60
 #: The largest sizes in bytes, by the ends of names: of the wheel, and of the unpacked library and program.
 SIZES = {".whl": 7e6, f"lib/libtalentdata.so.{dist.VERSION}": 10e6, "bin/talentdata": 14e6}
@@ -85,7 +85,7 @@ def contents(file):
 
 
 def inspect(files):
-    """Checks what the wheel and the tarballs contain: sizes, and the notices and bills of materials of the built files."""
+    """Checks the contents of the wheel and the tarballs: sizes, and the notices and bills of materials of the built files."""
     archives, found = [contents(file) for file in files], {}
     for end in SIZES:
         found[end] = next(len(data) for held in archives for name, data in held.items() if name.endswith(end))
@@ -115,7 +115,7 @@ def wheel(made, place):
     alone = {"PATH": str(place / "bin"), "HOME": str(place), "XDG_RUNTIME_DIR": os.environ["XDG_RUNTIME_DIR"]}
     if found := [tool for tool in ("cargo", "cc", "gcc", "rustc") if shutil.which(tool, path=alone["PATH"])]:
         raise Failure(f"the environment has {found}; the wheel would not be tried without")
-    # The settings for the package index are not the user's environment, and stay.
+    # The settings for the package index are kept, unlike the rest of the user's environment.
     index = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
     succeed(place / "bin/pip", "install", "--quiet", made, *polars, cwd=place, env={**alone, **index})
     python = place / "bin/python"

@@ -1,4 +1,4 @@
-"""`cargo xtask test docs`: what the documents say exists. It needs neither a build nor a browser.
+"""`cargo xtask test docs`: everything that the documents mention exists. It needs neither a build nor a browser.
 
 Code blocks are run by the tests of Python and C, which have what the blocks need.
 """
@@ -9,13 +9,13 @@ import re
 import pictures
 from commands import ROOT, Failure, output
 
-#: The pages of people who use talentdata, by the end of their paths. The others are for those who change it.
+#: The pages for developers of talentdata, by the ends of their paths. All others are for users.
 NOT_FOR_USERS = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
 #: The widest line of code that a page of the site shows as a whole.
 WIDEST = 88
-#: A document that readers do not have, and how it was cited.
+#: Citations of a document that readers do not have.
 ELSEWHERE = re.compile(r"service document|\bsections? \d", re.IGNORECASE)
-#: A page of the repository. Those who have installed a package do not have it.
+#: References to pages of the repository, which an installed package does not contain.
 PAGE = re.compile(r"\bdocs/[\w-]+\.(?:md|json)|README")
 FENCE = re.compile(r"^ *```(\S*)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 
@@ -41,7 +41,7 @@ def prose(text):
 
 
 def code(text):
-    """Yields the lines of code blocks, without what programs print."""
+    """Yields the lines of code blocks, without the output of programs."""
     for language, block in FENCE.findall(text):
         lines = block.splitlines()
         prompts = {"console": ("$ ",), "pycon": (">>> ", "... "), "text": ()}
@@ -61,7 +61,7 @@ def anchors(text):
 
 
 def links(texts):
-    """Links lead to files and headings, and every page of the manual is led to from its index."""
+    """Links lead to existing files and headings, and the index of the manual links to each of its pages."""
     for path, text in texts.items():
         for link in re.findall(r"\]\(([^)\s]+)\)", prose(text)):
             if link.startswith(("https://", "http://")):
@@ -90,12 +90,12 @@ def packages(texts):
 
 
 def elsewhere(texts):
-    """Neither pages nor what is installed cites a document that its reader does not have."""
+    """Neither pages nor installed files cite a document that their readers do not have."""
     installed = sources("bindings/c/include/**/*.h*", "bindings/python/talentdata/*.py*", "bindings/python/notebooks/*")
     installed = {str(path.relative_to(ROOT)): text for path, text in installed.items()}
     schema = "docs/results.schema.json"
     for path, text in {**texts, **installed, schema: (ROOT / schema).read_text(encoding="utf-8")}.items():
-        # ARCHITECTURE.md is for those who change the transcription of that document.
+        # ARCHITECTURE.md is for developers who change the transcription of that document.
         if path != "ARCHITECTURE.md" and (cited := ELSEWHERE.search(text)):
             yield f"{path} cites {cited[0]}, which its reader does not have"
     messages = sources("crates/cli/src/**/*.rs", "crates/ffi-c/src/**/*.rs")
@@ -126,7 +126,7 @@ def names(texts):
         "bindings/c/include/**/*.h", "bindings/python/talentdata/*.py", "crates/*/src/**/*.rs", "crates/*/Cargo.toml"
     )
     known = set(re.findall(r"\w+", "\n".join(everything.values()).replace("-", "_")))
-    # The variables of settings are made from the names in the table.
+    # The variables of settings are formed from the names in the table.
     table = everything[ROOT / "crates/core/src/settings/table.rs"]
     known |= {f"TALENTDATA_{name.upper()}" for name in re.findall(r'(?:name:|&str =) "(\w+)"', table)}
     for path, text in texts.items():
@@ -188,7 +188,7 @@ def settings(texts):
 
 
 def quotes(texts):
-    """What the page of troubleshooting quotes is in the sources."""
+    """The messages on the page for troubleshooting are in the sources."""
     path = "docs/troubleshooting.md"
     everything = "\n".join(sources("crates/*/src/**/*.rs", "bindings/python/talentdata/*.py").values())
     everything = re.sub(r"\\?\n\s*(?://[/!]? ?)?", " ", everything).replace("  ", " ")
@@ -199,7 +199,7 @@ def quotes(texts):
 
 
 def examples(texts):
-    """Examples that are files of their own are shown as they are, and the pages of C and C++ link to all of them."""
+    """Examples in files are shown unchanged, and the pages of C and C++ link to all of them."""
     for path, text in texts.items():
         for file, shown in re.findall(r"<!-- example (.+?) -->\n```\w+\n(.*?)```", text, re.DOTALL):
             if (ROOT / file).read_text(encoding="utf-8") != shown:
@@ -222,7 +222,7 @@ def looks(texts):
 
 
 def drawings(texts):
-    """Pictures show the measurements, and pages say what pictures show."""
+    """Pictures show the measurements, and pages describe the pictures correctly."""
     for path in pictures.outdated():
         yield f"{path} is not what `cargo xtask docs` draws"
     for path in pictures.PICTURES:

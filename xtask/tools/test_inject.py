@@ -1,5 +1,5 @@
-"""The part `inject` of the tests: commands, a Python and a C program whose system calls fail, and that run into limits of the
-system. None panics, hangs, or ends well with something missing; each names the reason, and the next run succeeds."""
+"""The part `inject` of the tests: commands, a Python and a C program run with failing system calls and with limits of the
+system. None panics, hangs, or succeeds with missing results. Each names the reason, and the next run succeeds."""
 
 import collections
 import concurrent.futures
@@ -41,7 +41,7 @@ SOCKETS = {
     "sendto,writev,sendmsg": "ECONNRESET EPIPE ENOBUFS",
     "recvfrom": "ECONNRESET ETIMEDOUT",
 }
-#: The calls with which a program gets resources from the system.
+#: The calls that request resources from the system, and their errors.
 MEANS = {
     "pipe2,socketpair,eventfd2,epoll_create1": "EMFILE ENFILE ENOMEM",
     "epoll_ctl": "ENOSPC ENOMEM",
@@ -98,8 +98,8 @@ Ended = collections.namedtuple("Ended", "code text")
 
 
 class Command:
-    """A command with absolute paths in a folder, and what is there before it and after it. `again` is what is run after it
-    has failed, if it is another one."""
+    """A command with absolute paths in a folder, and the files that exist before it and after it. `again` is the command
+    after a failure, if it differs."""
 
     def __init__(self, name, words, outputs=(), before=(), again=None, groups=(FILES, SOCKETS, MEANS)):
         self.name, self.words, self.outputs, self.before, self.groups = name, words.split(), outputs, before, groups
@@ -230,7 +230,7 @@ class Trials:
         return found
 
     def wanted(self, command):
-        """Returns the result without a fault, the paths that the command uses, and how often one thread makes each call."""
+        """Returns the result without a fault, the paths that the command uses, and the largest number of each call in one thread."""
         place = self.begin(command)
         log = place / "log"
         calls = sorted({call for group in command.groups for names in group for call in names.split(",")})
@@ -289,7 +289,7 @@ class Trials:
 
 
 def cases(command, good):
-    """Yields the faults of a command: the words before it, and the messages of which one is expected."""
+    """Yields the faults of a command: the words that precede it, and the expected messages, any of which is right."""
     _, _, paths, counts = good
     ours = [word for name in paths for word in ("-P", f"{{}}/{name}")]
     for group in command.groups:

@@ -68,7 +68,7 @@ talentdata_error *talentdata_sandbox_set_faults(const talentdata_sandbox *sandbo
                                                 talentdata_text rules);
 
 /**
- * Changes a list at once.
+ * Changes a list immediately.
  *
  * @param sandbox the sandbox
  * @param list the name of the list, such as contacts

@@ -33,7 +33,7 @@ class sandbox : public detail::handle<talentdata_sandbox, talentdata_sandbox_fre
   result<nothing> try_set_faults(std::string_view rules) const {
     return detail::done(talentdata_sandbox_set_faults(get(), detail::text(rules)));
   }
-  /// Changes a list at once, such as {"delete": 5}.
+  /// Changes a list immediately, such as {"delete": 5}.
   result<nothing> try_change(list_name list, std::string_view change) const {
     return detail::done(talentdata_sandbox_change(get(), detail::text(list.name), detail::text(change)));
   }

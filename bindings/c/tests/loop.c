@@ -1,5 +1,5 @@
 /* A server with one thread and an event loop: lists, an export, a sync and single calls with deadlines, cancelled at random,
-   while a timer interrupts its system calls. Nothing is lost, and nothing comes twice. */
+   while a timer interrupts its system calls. No record is lost or delivered twice. */
 #define _GNU_SOURCE
 #include "fixture.h"
 

@@ -94,7 +94,7 @@ STRICT_OF = {
         "-Wuseless-cast -Wlogical-op -Wredundant-move -Wsign-promo -Wmismatched-tags -Wredundant-tags",
     ],
 }
-#: What a compiler calls a standard before it is published.
+#: The name of a standard in compilers before it is published.
 DRAFTS = {"c23": "c2x", "c++23": "c++2b", "c++26": "c++2c"}
 
 

@@ -141,7 +141,7 @@ def scan_title(name: str, scan: RawScan) -> str:
 
 
 def of_scan(name: str, scan: RawScan) -> str:
-    """Returns a scan as HTML: its state, and its receipt after it began."""
+    """Returns a scan as HTML: its state, and its receipt once it has begun."""
     receipt = Record(scan.receipt())
     rows = [(field, receipt[field]) for field in SCAN if receipt.get(field)] if receipt["pages"] else []
     title, _, note = scan_title(name, scan).partition("; ")

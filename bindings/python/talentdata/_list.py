@@ -65,8 +65,8 @@ class List(Generic[R]):
             fields: The only fields to keep in addition to `id`: names, or JSON pointers with `*` for the items of an
                 array, such as `["email", "/languages/*/level"]`. Other fields are removed before a record is returned
                 or written. A list of names as `columns` means the same.
-            drop: The fields to omit, in the same form. `drop` takes precedence over `fields`.
-            hash: The fields to replace by a digest of their value, in the same form. They are kept in addition to
+            drop: The fields to omit, in the same form. `drop` cannot be combined with `fields`.
+            hash: The fields whose values become digests, in the same form. They are kept in addition to
                 `fields`. Equal values have equal digests. `None` stays `None`. The setting `hash_key` has the key.
             columns: The types of columns: `"typed"` uses lists and structs for nested values, and timestamps and dates
                 for texts in the format of RFC 3339; `"json"` uses JSON text and strings.

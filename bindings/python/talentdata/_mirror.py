@@ -273,7 +273,7 @@ class Mirror:
             erase(self._path, resource, list(records), announced, keep_out, hash_key)
 
     def acknowledge(self, resource: str, up_to: int | str | datetime.datetime) -> None:
-        """Removes the changes `erased` up to a sync. Call it after every copy of the list applied them.
+        """Removes the changes `erased` up to a sync. Call it after every copy of the list has applied them.
 
         Args:
             resource: The list.

@@ -37,7 +37,7 @@ def scan_polars(
         page_size: See `List.list`.
         columns: See `List.list`.
         schema: The columns; by default this call infers them from the first 1,000 records.
-        unproven: The reaction when the whole list was read and its completeness is not proven: `"fail"`
+        unproven: The reaction when the whole list has been read but its completeness is not proven: `"fail"`
             raises an `IncompleteError`, `"warn"` issues an `IncompleteWarning`, and `"accept"` does neither.
     """
     pl, arrow = need("polars", "scan_polars()"), need("pyarrow", "scan_polars()")

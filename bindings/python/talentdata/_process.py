@@ -15,7 +15,7 @@ _interrupts: Interrupts | None = None
 
 def _wait() -> None:
     # Threads that deliver a response leave Python, and closed clients leave their budgets. A child that was forked
-    # during # this time has no such thread, so its count never falls to 0. The number of rounds limits its wait.
+    # during this time has no such thread, so its count never falls to 0. The number of rounds limits its wait.
     for _ in range(1000):
         if end_work() == 0:
             return

@@ -14,7 +14,8 @@ from ._warning import warn
 
 R = TypeVar("R", bound=Record)
 
-#: Whether to show progress, or a function that receives the number of records and the service's total.
+#: True or False, None to show progress if a user can see it, or a function that receives the number of records and the
+#: service's total.
 Wanted = bool | Callable[[int, int | None], object] | None
 
 #: The interval, in seconds, between updates of a line on a terminal or in a notebook, and in a log file.
@@ -255,7 +256,7 @@ def start(work: Work, name: str, wanted: Wanted) -> Bar | Reported | None:
     """Returns the display of progress if it is wanted, or if `wanted` is None and the user can see it."""
     if callable(wanted):
         return Reported(work, wanted)
-    # The attribute of the package is read each time, because users set it at any time.
+    # The attribute of the package is read each time, because users can set it at any time.
     is_off = not getattr(sys.modules["talentdata"], "progress", True) or os.environ.get("TALENTDATA_PROGRESS") == "0"
     if wanted is False or is_off:
         return None

@@ -19,7 +19,7 @@ _in_use: set[Sandbox] = set()
 class Sandbox(BaseSandbox):
     """A sample service on a free port of 127.0.0.1, with sample data, which needs no account.
 
-    After it created a client, it runs until it is closed or the process ends. `with` closes it.
+    Once it has created a client, it runs until it is closed or the process ends. `with` closes it.
 
     Args:
         records: Sizes of lists by name, such as `{"contacts": 100_000}`; others keep their default size.
@@ -51,11 +51,11 @@ class Sandbox(BaseSandbox):
             always true), `"text"` (the members are strings), `"null"`, `"absent"` (neither `total` nor `hasMore`) or
             `"nothing"` (no such object).
         pages: The pages of a list: `"any"`, or only those at multiples of the limit, with other offsets `"rounded"`,
-            `"told"` (rounded, as the pagination object tells) or `"refused"`. `"fixed"` is pages of one size only.
+            `"told"` (rounded, as the pagination object says) or `"refused"`. `"fixed"` is pages of one size only.
         ignore_offset: Whether every page is the first one.
         replicas: Replicas that respond in turn, as numbers: there are `count` of them, and the last one lacks the last
             `lag_percent` of each list.
-        warnings: Whether to add an array `warnings` beside an empty array of records, in lists whose interface does not
+        warnings: Whether to add an array `warnings` next to an empty array of records, in lists whose interface does not
             name the record array.
         tokens: The valid tokens: `"all"` until they expire, or only the `"newest"`.
 

@@ -14,7 +14,7 @@ class IncompleteWarning(UserWarning):
 
 
 # By default, Python shows a warning once for each line of code. A program that reads a list every night needs the
-# warning # every night. Filters of the program take precedence over this one.
+# warning every night. Filters of the program take precedence over this one.
 warnings.simplefilter("always", IncompleteWarning, append=True)
 
 

@@ -44,8 +44,7 @@ class DataSource(_DataSource):
       `IncompleteWarning` in the task, `accept` does neither.
     - `receipts`: a directory that driver and workers share, for the receipt of each list; see `receipts`.
     - `base_url`, `client_id`, `client_secret`, `profile`: settings of the client. They become part of the query plan,
-    so
-      keep secrets in the environment or the profile file of each worker instead.
+      so keep secrets in the environment or the profile file of each worker instead.
     """
 
     @classmethod

@@ -12,7 +12,7 @@ from support import variables
 import talentdata
 
 # A shell starts background commands with Ctrl-C ignored, and their children inherit that. The children of these tests
-# # must receive Ctrl-C.
+# must receive Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: The slowest test modules. They start first, so that they do not run alone at the end.

@@ -1,4 +1,4 @@
-"""Functions and constants of several tests."""
+"""Functions and constants that several tests share."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def unproven_sandbox(kind):
 
 @contextlib.contextmanager
 def served(kind):
-    """Yields the list of contacts of such a sandbox."""
+    """Yields the list of contacts of a sandbox of this kind, from `unproven_sandbox`."""
     with unproven_sandbox(kind) as sandbox, sandbox.client(paced=False) as client:
         yield client.contacts
 

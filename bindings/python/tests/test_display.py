@@ -13,7 +13,7 @@ import talentdata
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e&\"'"
 
 
-#: The text as people see it, with visible escapes.
+#: The displayed text, with visible escapes.
 SHOWN = HOSTILE.replace("\x1b", "\\x1b").replace("\u202e", "\\u202e")
 
 
@@ -47,7 +47,7 @@ def tables(thing: object) -> Tables:
 
 @pytest.fixture
 def hostile(sandbox):
-    """Replaces the pools by one record with hostile names and values."""
+    """Replaces the pools with one record with hostile names and values."""
     record = {"id": HOSTILE, "name": HOSTILE, HOSTILE: {HOSTILE: [HOSTILE]}, "long": "LONG"}
     page = {"pools": [record], "pagination": {"total": 1, "limit": 100, "offset": 0, "hasMore": False}}
     # Python refuses to write an integer with this many digits.

@@ -1,6 +1,6 @@
 """The documents: commands, examples and notebooks run unchanged, with the expected output.
 
-`cargo xtask test docs` checks what needs no package: links, names, and words.
+`cargo xtask test docs` checks everything that needs no package: links, names, and words.
 """
 
 import configparser
@@ -131,7 +131,7 @@ def test_the_spreadsheet_of_the_questions_has_all_records(service):
     pandas = pytest.importorskip("pandas")
     written = []
     with pytest.MonkeyPatch.context() as patch:
-        # openpyxl is not among the packages of the tests. What Excel cannot take is a time with a zone, or a nested value.
+        # openpyxl is not among the packages of the tests. Excel accepts neither times with a zone nor nested values.
         patch.setattr(pandas.DataFrame, "to_excel", lambda frame, *_, **__: written.append(frame))
         run([block])
     [frame] = written

@@ -50,7 +50,7 @@ def begun():
 """
 
 # A destructor makes calls with its own client and with a new one, raises an error, and reads a value that needs another
-# # module.
+# module.
 LATE = """
 class Late:
     def __init__(self):

@@ -17,7 +17,8 @@ VERBS = {
     "exports": [talentdata.List.export, talentdata.AsyncList.export],
     "syncs": [talentdata.Client.sync, talentdata.AsyncClient.sync],
     "schemas": [talentdata.List.schema, talentdata.AsyncList.schema],
-    "mirrors": [talentdata.Mirror.changes, talentdata.Mirror.current, talentdata.Mirror.as_of],
+    "mirrors": [talentdata.Mirror.current, talentdata.Mirror.as_of],
+    "changes": [talentdata.Mirror.changes],
 }
 #: Arguments that are not options: the display of progress, the file format, and the choice about missing records.
 OTHERS = {"format", "missing", "progress"}

@@ -147,7 +147,7 @@ print(os.waitpid(-1, 0)[1], time.monotonic() - begun < 10)
 """
 
 # Creating an exception runs Python code, which may switch threads, so no lock may be held then. A deadlock would run
-# into # the timeout.
+# into the timeout.
 REFUSED = """
 sys.setswitchinterval(1e-6)
 client.close()

@@ -23,7 +23,7 @@ class Work:
 
 
 class Screen:
-    """Records what is shown."""
+    """Records the text that is shown."""
 
     interval = 0.0
 

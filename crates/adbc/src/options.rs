@@ -31,7 +31,8 @@ impl DriverOptions {
     /// Sets an option of a database that no connection uses yet.
     ///
     /// # Errors
-    /// `InvalidArgument` for an unknown name or a wrong value. Values of settings are checked by [`client`](Self::client).
+    /// `InvalidArgument` for an unknown name or a wrong value. Values of settings are checked by
+    /// [`client`](Self::client).
     pub(crate) fn set(&mut self, name: &str, value: &OptionValue) -> Result<()> {
         let name = match name {
             ADBC_OPTION_USERNAME => "client_id",

@@ -74,8 +74,8 @@ impl RowSource {
         }
     }
 
-    /// Returns the number of records of a list, which may change while it is read: the service's total or an estimate from a
-    /// few requests, or the number that the last sync read.
+    /// Returns the number of records of a list, which may change while it is read: the service's total or an estimate
+    /// from a few requests, or the number that the last sync read.
     pub(crate) fn count(&self, list: ListName) -> Result<u64> {
         match self {
             RowSource::Service(client, _) => {

@@ -10,7 +10,8 @@ fn main() -> std::io::Result<()> {
     std::fs::create_dir_all(&directory)?;
     let grammar = talentdata_cli::grammar();
     let general = talentdata_cli::topics();
-    // Each page is complete: it has the examples of its command, then the settings and exit codes, which all pages share.
+    // Each page is complete: it has the examples of its command, then the settings and exit codes, which all pages
+    // share.
     let complete = |command: clap::Command| {
         let own = command.get_after_help().cloned().unwrap_or_default();
         command.after_long_help(format!("{own}\n\n{general}"))

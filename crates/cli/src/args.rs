@@ -98,7 +98,7 @@ pub(crate) fn grammar() -> clap::Command {
         ("export", JobKind::Export),
         ("sync", JobKind::Sync),
         ("schema", JobKind::Schema),
-        ("changes", JobKind::Mirror),
+        ("changes", JobKind::Changes),
     ] {
         grammar = grammar.mut_subcommand(command, |command| options::add(command, job));
     }

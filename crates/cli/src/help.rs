@@ -1,10 +1,11 @@
-//! The help texts that no single command has: the overview, and the pages of `talentdata help NAME`.
+//! The help texts that belong to no command: the overview, and the pages of `talentdata help NAME`.
 
 use talentdata_core::ErrorKind;
 use talentdata_core::internal::failure::{FAILURES, STATUSES};
 use talentdata_core::internal::settings::{SETTINGS, SettingKind};
 
-/// The commands by what people want to do. Those of the service follow, because the spec decides what they are.
+/// The commands, grouped by task. The commands for operations of the service come from the spec, and are listed after
+/// these.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Read", &["export", "page", "plan", "schema", "resources"]),
     ("Mirror", &["sync", "changes", "history", "forget"]),
@@ -35,7 +36,7 @@ const TOPICS: &[Topic] = &[
 /// The longest line of a page.
 const WIDTH: usize = 96;
 
-/// Returns the commands in groups, and where to read on.
+/// Returns the commands in groups, and references to further help.
 pub(crate) fn overview(grammar: &clap::Command) -> String {
     let is_grouped = |name| GROUPS.iter().any(|(_, names)| names.contains(&name));
     let of_service = grammar

@@ -1,4 +1,4 @@
-//! Reads the lists and their parameters from the command line. A parameter of several lists is one flag.
+//! Reads the lists and their parameters from the command line. Lists that have the same parameter share its flag.
 
 use crate::common::Common;
 use crate::parameters::argument;

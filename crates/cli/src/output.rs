@@ -37,7 +37,7 @@ pub(crate) fn draw(text: &str) -> Result<(), Ending> {
         })
 }
 
-/// Writes `value` to standard output, as JSON for people and programs alike.
+/// Writes `value` to standard output as JSON, which people and programs can read.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Ending> {
     let text = serde_json::to_string_pretty(value).map_err(unwritable)?;
     data(&format!("{text}\n"))
@@ -124,7 +124,7 @@ impl Ending {
     }
 }
 
-/// Replaces the names of options in the message of a library by their flags.
+/// Replaces the names of options in the message of a library with their flags.
 fn in_flags(text: &str) -> String {
     let replace = |text: String, option: &JobOption| {
         let flag = format!("set --{}", option.flag());

@@ -186,7 +186,8 @@ fn directory(path: &Path) -> &Path {
     named.unwrap_or(Path::new("."))
 }
 
-/// Returns whether the path is a pipe or a device. Replacing one by a file would destroy it, and root may do that.
+/// Returns whether the path is a pipe or a device. These are written to directly, because replacing one with a file
+/// would destroy it, which root may do.
 fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file())
 }

@@ -16,10 +16,9 @@ const TERMINATED: ExitCode = 143;
 pub(crate) struct Signals(watch::Receiver<Option<ExitCode>>);
 
 impl Signals {
-    /// Handles SIGINT and SIGTERM for the rest of the process. The second signal ends the process at once.
+    /// Handles SIGINT and SIGTERM for the rest of the process. The second signal ends the process immediately.
     ///
-    /// A signal that is ignored at the start stays ignored, as shells expect it for commands in the background (`&`,
-    /// `nohup`).
+    /// A signal that is ignored at the start stays ignored, as for commands in the background (`&`, `nohup`).
     ///
     /// # Errors
     /// `Internal` if the system does not allow it.

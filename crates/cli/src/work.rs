@@ -236,8 +236,8 @@ fn print_failures(
         };
         let shows_hint = is_resumable && index + 1 == failures.len();
         let WaysOut { resume, restart } = WAYS_OUT;
-        // After other errors, the same command would fail again unless something changes. For errors of files, and for
-        // their own stop, users know whether it would.
+        // True if the same command may succeed when it is repeated: the failure may pass, or it concerns files or a
+        // stop, where users know whether it has passed.
         let may_pass = error.is_retryable()
             || matches!(
                 error.kind(),

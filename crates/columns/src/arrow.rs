@@ -5,14 +5,12 @@
 //! everything else. Each record can therefore be rebuilt exactly:
 //!
 //! 1. If `_extra` contains a field, it has the exact value. A column of that name then holds the nearest value that it
-//!    can
-//!    (a rounded number, the last of several values, an instant without its offset, a struct without an unknown member)
-//!    or nothing.
+//!    can (a rounded number, the last of several values, an instant without its offset, a struct without an unknown
+//!    member) or nothing.
 //! 2. Every other column that is not empty has the value of its field, by the rules of its type.
-//! 3. An empty cell means that the field is absent, or that it is null where the metadata
-//!    `talentdata:empty` of its column says `null`. Fields that are absent against that rule are
-//!    listed in the member `_absent` of `_extra`, if that is its first member; a null against it is
-//!    a null in `_extra`.
+//! 3. An empty cell means that the field is absent, or that it is null where the metadata `talentdata:empty` of its
+//!    column says `null`. Fields that are absent against that rule are listed in the member `_absent` of `_extra`, if
+//!    that is its first member; a null against it is a null in `_extra`.
 //!
 //! A string is its text, and a number its decimal value. In a string column whose metadata `talentdata:content` is
 //! `json`, the text is the JSON of the value. Timestamps are written with the offset `talentdata:offset` and
@@ -20,8 +18,8 @@
 //! between tokens, the members of a struct in its order; rule 3 holds for members too, and a null item is a null. If
 //! any part of a field cannot be written like that, the whole field is in `_extra`.
 
-// A new column type: `ColumnKind` in schema.rs, how a cell holds it in cell.rs, its Arrow type in fields.rs, and how it is
-// found in infer.rs.
+// A new column type: `ColumnKind` in schema.rs, how a cell holds it in cell.rs, its Arrow type in fields.rs, and how it
+// is found in infer.rs.
 mod batch;
 mod cell;
 pub(crate) mod check;

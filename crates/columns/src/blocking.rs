@@ -140,7 +140,8 @@ impl BlockingScan {
     /// [`ScanOptions::unproven`] says otherwise.
     ///
     /// # Errors
-    /// `InvalidArgument` if it is already read as records; otherwise the errors of [`wait_for_more`](Self::wait_for_more).
+    /// `InvalidArgument` if it is already read as records; otherwise the errors of
+    /// [`wait_for_more`](Self::wait_for_more).
     pub fn batches(
         &self,
     ) -> Result<BatchReader<impl FnMut() -> Result<Option<RecordBatch>> + Send + use<>>> {

@@ -1,15 +1,15 @@
 //! Writes a list to a file or to standard output; the final name appears only when the file is complete.
 //!
-//! Until then the records are in the file `data` of the work directory `PATH.part`, as the service sent them, with their
-//! identities in `ids`, a `lock`, and a `checkpoint` with the lengths of both. The checkpoint is written at the start,
-//! after the first page, about once a second, and when the export stops, each time after the data that it describes was
-//! synced. An export in a format other than JSON Lines writes its `output` at the same time. An interrupted export is
-//! continued from the checkpoint: `output` is written again from `data`. If the list has not changed, the file has the
-//! same bytes as one written without interruption. Kept data is compared with its digests before it is used.
-//! Only our user may enter the work directory, because the export created it. Anything else at that name is refused and
-//! not modified (`work.rs`). The lock excludes other exports to the same path until the cleanup is done. The finished
-//! file has the mode of the file that it replaces; a new one has the mode that the umask gives.
-//! A symbolic link at the path itself is followed. A pipe or a device is written to directly, like standard output, and
+//! Until then the records are in the file `data` of the work directory `PATH.part`, as the service sent them, with
+//! their identities in `ids`, a `lock`, and a `checkpoint` with the lengths of both. The checkpoint is written at the
+//! start, after the first page, about once a second, and when the export stops, each time after the data that it
+//! describes was synced. An export in a format other than JSON Lines writes its `output` at the same time. An
+//! interrupted export is continued from the checkpoint: `output` is written again from `data`. If the list has not
+//! changed, the file has the same bytes as one written without interruption. Kept data is compared with its digests
+//! before it is used. Only our user may enter the work directory, because the export created it. Anything else at that
+//! name is refused and not modified (`work.rs`). The lock excludes other exports to the same path until the cleanup is
+//! done. The finished file has the mode of the file that it replaces; a new one has the mode that the umask gives. A
+//! symbolic link at the path itself is followed. A pipe or a device is written to directly, like standard output, and
 //! without a checkpoint.
 
 mod checkpoint;
@@ -60,7 +60,7 @@ impl Target {
     }
 }
 
-/// An export to be run.
+/// An export of a list.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -136,8 +136,8 @@ impl Export {
     /// Checks that these settings are consistent, before anything is sent or written.
     ///
     /// # Errors
-    /// `InvalidArgument` for parameters that the list does not take, for `unproven`, and for a policy that JSON Lines cannot
-    /// keep.
+    /// `InvalidArgument` for parameters that the list does not take, for `unproven`, and for a policy that JSON Lines
+    /// cannot keep.
     pub fn check(&self) -> Result<()> {
         if self.scan.unproven.is_some() {
             let message = "unproven: an export keeps all received rows, and its receipt says whether completeness is proven; omit this option";
@@ -256,8 +256,8 @@ impl Export {
     /// # Errors
     /// The errors of the scan; `Path`, `StorageFull` or `Io` with the path; `Busy` if another export is writing to it;
     /// `Path` if the name of a work file is taken; `InvalidArgument`, before anything is sent, if an unfinished export
-    /// kept work that [`kept`](Self::kept) does not allow to discard; `Cancelled` if stopped. The message says which
-    /// work is kept.
+    /// kept work that may not be discarded according to [`kept`](Self::kept); `Cancelled` if stopped. The message says
+    /// which work is kept.
     pub async fn run(
         &self,
         client: &Client,
@@ -292,8 +292,8 @@ impl Export {
     }
 }
 
-/// Writes records in memory as an export of their list writes them: all of them, or nothing. Also returns the
-/// differences from their columns, if there are columns.
+/// Writes records in memory as an export of their list would: all of them, or nothing. Also returns the differences
+/// from their columns, if there are columns.
 ///
 /// # Errors
 /// The first error among the records; `Path`, `StorageFull` or `Io` with the path; `InvalidArgument` for a schema of

@@ -71,8 +71,8 @@ choice!(Format, "format", {
 });
 
 impl Format {
-    /// Returns the format for the extension of a file name, in upper or lower case. It is JSON Lines without an
-    /// extension, for a pipe or a device, and for `-`.
+    /// Returns the format for the extension of a file name, in upper or lower case. Without an extension, for a pipe or
+    /// a device, and for `-`, it is JSON Lines.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -251,7 +251,7 @@ impl Writer {
         })
     }
 
-    /// Writes a record. The checker compares with the columns what the row does not hold.
+    /// Writes a record. The checker compares the fields that the row cannot hold with the columns.
     fn write(&mut self, record: &RawRecord, checker: Option<&mut Checker>) -> Result<()> {
         match self {
             Writer::Jsonl(output, buffer) => {

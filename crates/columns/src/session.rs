@@ -1,8 +1,8 @@
 //! A scan that is read once, as records or as columns. The scans of every language are built on it.
 //!
 //! A reader may stop waiting at any time. Records that arrive are kept until a reader takes them, so an abandoned wait
-//! loses nothing. The receipt counts the records that readers took. Waiting and taking are two steps: only waiting needs
-//! a runtime.
+//! loses nothing. The receipt counts the records that readers took. Waiting and taking are two steps: only waiting
+//! needs a runtime.
 
 #[cfg(test)]
 mod tests;
@@ -28,8 +28,8 @@ pub enum ReadMode {
     Stream(u64),
 }
 
-/// The advice in the errors of a session, in the words of a language. A text whose name ends with `or` precedes
-/// `restart`, and is empty if the language has no such advice.
+/// The advice in the errors of a session, in the words of a language. The text of a field whose name ends with `_or`
+/// precedes `restart`; it is empty if the language has no such advice.
 #[derive(Clone, Copy, Debug)]
 pub struct Wording {
     /// The word for a scan after `close`: "stopped" or "closed".
@@ -78,7 +78,7 @@ impl Wording {
 
 /// A list that is read once, in one [`ReadMode`]. Threads and tasks may share the session.
 ///
-/// The first wait sends the first requests. In a forked child, a session of the parent is `Closed`.
+/// The first wait sends the first requests. In a forked child, a session of the parent fails with `Closed`.
 pub struct Session {
     resource: ListName,
     options: ScanOptions,
@@ -134,12 +134,12 @@ impl Session {
         self.resource
     }
 
-    /// Returns the mode of another reader of records.
+    /// Returns the mode of a new reader of records.
     pub fn records(&self) -> ReadMode {
         ReadMode::Records(self.readers.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Returns the mode of another reader of record batches.
+    /// Returns the mode of a new reader of record batches.
     pub fn stream(&self) -> ReadMode {
         ReadMode::Stream(self.readers.fetch_add(1, Ordering::Relaxed))
     }
@@ -209,8 +209,8 @@ impl Session {
         .await
     }
 
-    /// Returns, once, the warning that the completeness of the whole list is not proven. `None` if the options do not ask
-    /// for a warning.
+    /// Returns, once, the warning that the completeness of the whole list is not proven. `None` if the options do not
+    /// ask for a warning.
     pub fn take_warning(&self) -> Option<String> {
         self.buffer().warning.take()
     }
@@ -389,8 +389,8 @@ impl Session {
         Some(self.buffer()).filter(|buffer| buffer.mode == Some(mode))
     }
 
-    /// Checks that the session was not stopped, and that it belongs to this process, which alone has its connections and
-    /// threads.
+    /// Checks that the session was not stopped, and that it belongs to this process, which alone has its connections
+    /// and threads.
     fn check_usable(&self) -> Result<()> {
         let ours = std::process::id();
         let relaxed = Ordering::Relaxed;
@@ -409,7 +409,7 @@ impl Session {
 
 /// The source of a session's records.
 enum RecordSource {
-    /// No request was sent yet.
+    /// No request has been sent yet.
     New,
     Open(Owned<Box<BatchScan>>),
     Ended,

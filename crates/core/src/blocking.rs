@@ -203,7 +203,8 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// An iterator over every record of a list, in order and as the service sent it. It continues after its client is closed.
+/// An iterator over every record of a list, in order and as the service sent it. It continues after its client is
+/// closed.
 ///
 /// Items are `Result<RawRecord>`, and an error is the last item. In a forked child, an iterator of the parent fails
 /// with `Closed`.
@@ -246,7 +247,7 @@ type ThreadStart = Arc<dyn Fn() + Send + Sync>;
 /// The longest deadline of a call.
 const LONGEST_DEADLINE: Duration = Duration::from_secs(86_400);
 
-/// Limits the wait for a name lookup at the end. The system's lookup cannot be interrupted.
+/// Limits the wait for a name lookup at shutdown. The system's lookup cannot be interrupted.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The settings of an engine, from which a forked child creates its own engine.
@@ -255,8 +256,8 @@ struct EngineConfig {
     on_thread_start: ThreadStart,
 }
 
-/// A runtime and its client. After a fork the child creates another one. The parent's threads do not exist there, and
-/// what they held must not be touched, not even to drop it.
+/// A runtime and its client. After a fork the child creates another one. The parent's threads do not exist in the
+/// child, and the values that they held must not be used or even dropped there.
 #[derive(Debug)]
 pub struct Engine {
     /// Present until the drop.
@@ -357,8 +358,8 @@ impl Drop for Engine {
             runtime.block_on(closed);
             runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         };
-        // In a destructor of a static or thread-local object of C++, the thread-local values that tokio needs are gone. One
-        // of the runtime's own threads would wait for itself.
+        // In a destructor of a static or thread-local object of C++, the thread-local values that tokio needs are gone.
+        // One of the runtime's own threads would wait for itself.
         let is_ours = process::is_runtime_thread();
         if !is_ours && !process::thread_is_ending() {
             return shut_down(parts);
@@ -384,7 +385,7 @@ type JobFn<T> = Box<
 >;
 
 /// An export, a sync, or other work of a client. Closing the client does not end it. In a forked child, a job of the
-/// parent is `Closed`.
+/// parent fails with `Closed`.
 pub struct Job<T> {
     engine: Arc<Engine>,
     stop: Stop,
@@ -423,8 +424,8 @@ impl JobProgress {
 }
 
 impl<T: Send + 'static> Job<T> {
-    /// Creates a job called `name`, for example `export`, that did not begin yet. The work itself handles the stop,
-    /// because it may have files to keep or to remove.
+    /// Creates a job called `name`, for example `export`, that has not begun. The work itself handles the stop, because
+    /// it may have files to keep or to remove.
     ///
     /// # Errors
     /// `Closed` if the client was closed.
@@ -516,7 +517,7 @@ impl<T: Send + 'static> Job<T> {
     }
 }
 
-/// A run of a job. The job can run again after it is dropped, also by a panic.
+/// A run of a job. The job can run again after this is dropped, even by a panic.
 struct Running(Arc<AtomicBool>);
 
 impl Drop for Running {

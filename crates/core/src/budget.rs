@@ -36,9 +36,9 @@ use tokio::sync::Notify;
 /// The budget as one client sees it. It blocks only for the file of a host: for some microseconds, or for a quarter of
 /// a second if the process that holds the lock is stopped.
 pub(crate) trait Budget: Send + Sync {
-    /// Asks to send one request now, which counts as sent once it is [admitted](Admission::Admitted). One caller asks at
-    /// a time, the first in the queue of the client, from within a runtime. The result is an error, with the reason in
-    /// words, if the shared budget cannot be reached and the options say to wait for it.
+    /// Asks to send one request now, which counts as sent once it is [admitted](Admission::Admitted). One caller asks
+    /// at a time, the first in the queue of the client, from within a runtime. The result is an error, with the reason
+    /// in words, if the shared budget cannot be reached and the options say to wait for it.
     fn take(
         &self,
         now: Time,

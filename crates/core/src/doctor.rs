@@ -85,8 +85,8 @@ const CHECKS: [&str; 13] = [
 
 impl Builder {
     /// Checks the settings and what a client with them can reach: names, connections, certificates, the clock, the
-    /// credentials, the permissions, the request budget and directories. It sends at most five requests, shows no secret,
-    /// and returns no error: a failure is a failed check.
+    /// credentials, the permissions, the request budget and directories. It sends at most five requests, shows no
+    /// secret, and returns no error: a failure is a failed check.
     pub async fn diagnose(&self) -> Diagnosis {
         let mut found = Findings::default();
         let outcome = self.config().and_then(Client::new);

@@ -131,7 +131,7 @@ impl Error {
         }))
     }
 
-    /// Returns the error of a failure in the table, with this message.
+    /// Returns the error for a failure of the table in `failure.rs`, with this message.
     pub(crate) fn of(failure: RequestFailure, message: impl Into<String>) -> Self {
         let mut error = Error::new(failure.kind, message);
         error.0.max_attempts = failure.course.max_attempts();
@@ -140,7 +140,7 @@ impl Error {
         error
     }
 
-    /// Returns whether the error is of this failure in the table.
+    /// Returns whether the error was created for this failure.
     pub(crate) fn is(&self, failure: RequestFailure) -> bool {
         self.0.failure == Some(failure.what)
     }

@@ -1,4 +1,5 @@
-//! Keyed digests that take the place of values, so that equal values stay equal and nobody without the key can guess them.
+//! Keyed digests that take the place of values, so that equal values stay equal and nobody without the key can guess
+//! them.
 
 use crate::error::{Error, Result};
 use crate::json;
@@ -84,9 +85,9 @@ impl HashKey {
     }
 }
 
-/// Writes a JSON value in the one form that all equal values have: without white space, the members of objects sorted by
-/// name (the last duplicate wins), strings with as few escapes as possible, integers in full (`1.0` is `1`), and other
-/// numbers as an integer and an exponent (`1.50` is `15e-1`).
+/// Writes a JSON value in the one form that all equal values have: without white space, the members of objects sorted
+/// by name (the last duplicate wins), strings with as few escapes as possible, integers in full (`1.0` is `1`), and
+/// other numbers as an integer and an exponent (`1.50` is `15e-1`).
 fn write_canonical(value: &str, out: &mut String) {
     match value.as_bytes().first() {
         Some(b'{') => {

@@ -91,7 +91,7 @@ pub fn by_name<'a, V>(members: Vec<(&'a str, V)>) -> Vec<(Cow<'a, str>, V)> {
     named
 }
 
-/// Returns whether a raw name (without quotes) reads `name`.
+/// Returns whether a raw name (without quotes) equals `name` once its escapes are resolved.
 pub fn is_named(raw: &str, name: &str) -> bool {
     if is_escaped(raw) {
         text(raw).is_some_and(|text| text == name)

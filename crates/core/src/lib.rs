@@ -11,14 +11,14 @@
 //! | connect | [`Client::builder`]; settings that you do not give come from the environment or a profile file |
 //! | read a whole list | [`List::list`] or [`List::scan`], and [`Receipt::require_proven`] at its end |
 //! | read a part of a list | [`List::page`], or [`ScanOptions::with_limit`] |
-//! | know the cost before | [`List::plan`] |
+//! | know the cost in advance | [`List::plan`] |
 //! | read fields that the API description does not show | [`RawRecord`] and [`NestedValue`] |
 //! | call any other operation | its method of [`Client`], or [`Client::invoke`] |
 //! | work without an async runtime | [`blocking`] |
 //! | decide what to do about a failure | [`Error::kind`], [`Error::is_retryable`] |
 //!
-//! All clients of a company share one budget of requests, so a scan uses the full rate that the service allows and no more.
-//! Record batches, files and exports are in the crate `talentdata-columns`, and mirrors in `talentdata-mirror`.
+//! All clients of a company share one budget of requests, so a scan uses the full rate that the service allows and no
+//! more. Record batches, files and exports are in the crate `talentdata-columns`, and mirrors in `talentdata-mirror`.
 //!
 //! ```
 //! # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {

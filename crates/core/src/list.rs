@@ -293,8 +293,8 @@ pub struct Plan {
     /// The disk space that an export needs while it runs, in bytes: for the records, their identities, and a file that
     /// is at least as large as the records. A mirror takes about as much.
     pub disk_bytes: u64,
-    /// The memory that a scan and its export take, in bytes: for the program, pages that are read ahead, and the identity
-    /// of each record.
+    /// The memory that a scan and its export take, in bytes: for the program, pages that are read ahead, and the
+    /// identity of each record.
     pub memory_bytes: u64,
 }
 

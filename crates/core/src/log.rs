@@ -31,8 +31,8 @@ pub struct Message {
 
 /// A listener for the log of some threads.
 ///
-/// Creating one takes a lock of the logging library. If another thread holds that lock while a process forks, the child can
-/// never take it. So it is created once, before the threads start, and attaching takes no lock.
+/// Creating one takes a lock of the logging library. If another thread holds that lock while a process forks, the child
+/// can never take it. So it is created once, before the threads start, and attaching takes no lock.
 #[derive(Clone, Debug)]
 pub struct ThreadLog(Dispatch);
 

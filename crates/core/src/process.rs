@@ -79,8 +79,8 @@ pub(crate) fn watch_thread() {
     let _ = LAST.try_with(|_| ());
 }
 
-/// Returns whether the thread-local values that the runtime needs are gone, as in destructors of C++ and handlers of `exit`.
-/// A thread that never waited for a runtime may have only a part of them.
+/// Returns whether the thread-local values that the runtime needs are gone, as in destructors of C++ and handlers of
+/// `exit`. A thread that never waited for a runtime may have only a part of them.
 pub(crate) fn thread_is_ending() -> bool {
     let runtime = Handle::try_current();
     ENDING.get() || runtime.is_err_and(|error| error.is_thread_local_destroyed())

@@ -136,7 +136,7 @@ impl RawRecord {
         one.ok_or_else(|| Error::new(ErrorKind::Internal, "a record was lost"))
     }
 
-    /// Reads records from one text each, as if they were on one page.
+    /// Reads each text as one record, as if all of them were on one page.
     ///
     /// # Errors
     /// See [`parse`](Self::parse).
@@ -144,7 +144,7 @@ impl RawRecord {
         Self::parse_page(texts, 0)
     }
 
-    /// Reads records from one text each, as if they were on one page at this offset of their list.
+    /// Reads each text as one record, as if all of them were on one page at this offset of their list.
     ///
     /// # Errors
     /// See [`parse`](Self::parse).
@@ -164,7 +164,7 @@ impl RawRecord {
             page.push_str(text);
         }
         page.push_str(if page.is_empty() { "[]" } else { "]" });
-        // If the texts are JSON only when they are joined, the items are in other places.
+        // If the texts are JSON only together, the items are in other places.
         let is_each_a_value = |index: &Items| {
             let found = index.items.iter().map(|item| item.json.range());
             found.eq(places)
@@ -183,7 +183,8 @@ impl RawRecord {
         }
     }
 
-    /// Reads any JSON value as one piece, for example a receipt, a response that is an array, or the page at this offset.
+    /// Reads any JSON value as one piece, for example a receipt, a response that is an array, or the page at this
+    /// offset.
     ///
     /// # Errors
     /// `Decode` if it is not JSON.
@@ -263,7 +264,7 @@ impl RawRecord {
         read.map_err(|error| self.fault(error))
     }
 
-    /// Returns a phrase that names the record, for errors; nothing for a value that is not a record of a list.
+    /// Returns a phrase that names the record, for errors; empty for a value that is not a record of a list.
     pub(crate) fn name(&self) -> String {
         let Some(offset) = self.page.offset.filter(|_| !self.page.is_whole) else {
             return String::new();
@@ -319,8 +320,7 @@ impl RawRecord {
 
 /// The key with which a scan hashes identities.
 ///
-/// The key is random for each scan and is stored in checkpoints. So nobody who chooses ids can make two of them
-/// collide.
+/// The key is random for each scan and is stored in checkpoints. So nobody can choose ids whose hashes collide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct IdentityKey([u64; 2]);
 

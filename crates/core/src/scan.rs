@@ -175,7 +175,7 @@ impl<T> Scan<T> {
         }
     }
 
-    /// Returns how `fields`, `drop` and `hash` alter the fields of its records.
+    /// Returns the fields that `fields`, `drop` and `hash` alter.
     pub fn altered(&self) -> &AlteredFields {
         &self.pages.altered
     }

@@ -255,7 +255,8 @@ impl Config {
         })
     }
 
-    /// Returns the fields that scans of a list keep, drop or hash; `None` if the setting `lists` does not name the list.
+    /// Returns the fields that scans of a list keep, drop or hash; `None` if the setting `lists` does not name the
+    /// list.
     pub fn fields_of(&self, list: ListName) -> Option<&ListFields> {
         self.lists.of(list)
     }

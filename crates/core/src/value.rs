@@ -94,7 +94,7 @@ impl NestedValue {
         self.fault(&format!("the field {path} is missing"))
     }
 
-    /// Returns the error for a number, at a path, that is out of the range of the requested type.
+    /// Returns the error for the number at a path, which is out of the range of the requested type.
     ///
     /// # Errors
     /// `InvalidArgument` as [`at`](Self::at).

@@ -30,7 +30,7 @@ pub(crate) fn bytes(text: &Text) -> Option<&[u8]> {
 /// thread may use the handle at the same time.
 pub(crate) fn shared<T: Sync>(handle: &Option<NonNull<T>>) -> Option<&T> {
     // SAFETY: the header demands a live handle, `T: Sync` allows threads to share it, and no `&mut T` exists
-    // // while C holds the handle. The borrow ends with the caller's argument.
+    // while C holds the handle. The borrow ends with the caller's argument.
     handle.as_ref().map(|handle| unsafe { handle.as_ref() })
 }
 

@@ -58,7 +58,7 @@ pub extern "C" fn talentdata_error_status(error: Option<&ErrorHandle>) -> u16 {
     status.unwrap_or(0)
 }
 
-/// Returns how often the request was sent; 0 if it was never sent or `error` is NULL.
+/// Returns the number of times that the request was sent; 0 if it was never sent or `error` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

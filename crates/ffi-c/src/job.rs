@@ -131,7 +131,7 @@ pub extern "C" fn talentdata_client_sync(
 /// Errors: the errors of talentdata_scan_next; with the path, BUSY if another export or sync is writing to the file, PATH if
 /// no file can be written at the path or another file is in the way, STORAGE_FULL if the disk is full, IO if writing fails
 /// for another reason; SCHEMA for a new field, if the options say so; MISMATCH for a mirror of another service, client or
-/// parameters; INVALID_ARGUMENT if an interrupted export kept records that the options do not allow to discard, and while
+/// parameters; INVALID_ARGUMENT if an interrupted export kept records that may not be discarded by the options, and while
 /// another thread runs the job; CANCELLED after talentdata_job_cancel; CLOSED in a forked child for a job of the parent.
 #[must_use]
 #[unsafe(no_mangle)]

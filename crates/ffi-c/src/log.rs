@@ -36,10 +36,10 @@ const LEVELS: [(LogLevel, Level); 5] = [
 /// A number that C passes for a level; the header says `talentdata_log_level`.
 pub type LogLevelNumber = u32;
 
-/// Receives a message: its level, its text, its fields as a JSON object, and
-/// the pointer given to talentdata_config_set_log. Both texts are valid only
-/// during the call. The text also has the fields, as `name=value`. The fields that apply are present: client (its ID),
-/// list, operation, request_id, offset, attempt, status, reason (the kind of error), seconds and others.
+/// Receives a message: its level, its text, its fields as a JSON object, and the pointer given to
+/// talentdata_config_set_log. Both texts are valid only during the call. The text also has the fields, as `name=value`.
+/// The fields that apply are present: client (its ID), list, operation, request_id, offset, attempt, status, reason
+/// (the kind of error), seconds and others.
 pub type LogCallback =
     Option<extern "C" fn(level: LogLevel, message: Text, fields: Text, user_data: *mut c_void)>;
 
@@ -78,7 +78,7 @@ impl LogSink {
         })
     }
 
-    /// Returns the log of threads that is sent to the sink. It has a share of the sink.
+    /// Returns a log for threads, which sends its messages to this sink and keeps it alive.
     pub(crate) fn of_threads(&self) -> ThreadLog {
         ThreadLog::new(self.clone())
     }

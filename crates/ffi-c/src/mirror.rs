@@ -104,7 +104,7 @@ pub extern "C" fn talentdata_mirror_changes(
         };
         let list = list_name(&list)?;
         let changes = mirror.inner.changes(list, &point)?;
-        batches(list, options, changes, sync_out)
+        batches((list, JobKind::Changes), options, changes, sync_out)
     })
 }
 
@@ -139,7 +139,7 @@ pub extern "C" fn talentdata_mirror_records(
         let list = list_name(&list)?;
         let at = optional_text(&at, "at")?.map(str::parse).transpose()?;
         let records = mirror.inner.records(list, at.as_ref())?;
-        batches(list, options, records, sync_out)
+        batches((list, JobKind::Mirror), options, records, sync_out)
     })
 }
 
@@ -262,13 +262,13 @@ pub extern "C" fn talentdata_mirror_free(mirror: Option<Box<MirrorHandle>>) {
 
 /// Returns the stream of rows. `sync_out` is written last, because no call may fail after that.
 fn batches(
-    list: ListName,
+    (list, job): (ListName, JobKind),
     options: Option<&OptionsHandle>,
     rows: Rows,
     sync_out: Option<&mut MaybeUninit<Box<RecordHandle>>>,
 ) -> Result<FFI_ArrowArrayStream> {
     let operation = list.shape().operation;
-    let options = OptionsHandle::of_job(options, Some(JobKind::Mirror), operation, "a mirror")?;
+    let options = OptionsHandle::of_job(options, Some(job), operation, "a mirror")?;
     let sync = RecordHandle::of(rows.sync())?;
     let mut batches = rows
         .with_before(options.before)?

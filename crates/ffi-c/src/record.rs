@@ -356,7 +356,7 @@ pub extern "C" fn talentdata_record_name(
     })
 }
 
-/// Returns the kind of the value; NULL if `record` is NULL.
+/// Returns the kind of the value; the kind `null` if `record` is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

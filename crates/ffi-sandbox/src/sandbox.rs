@@ -118,7 +118,7 @@ pub extern "C" fn talentdata_sandbox_set_faults(
     })
 }
 
-/// Changes a list at once.
+/// Changes a list immediately.
 ///
 /// @param sandbox the sandbox
 /// @param list the name of the list, such as contacts

@@ -293,8 +293,8 @@ impl Staging {
         Ok(())
     }
 
-    /// Writes deletes and missing records. If the sync does not allow that many deletes, none is written, and their number
-    /// is returned.
+    /// Writes deletes and missing records. If the sync does not allow that many deletes, none is written, and their
+    /// number is returned.
     fn report_missing(&self, records: u64, values: &Values<'_>) -> MirrorResult<Option<Withheld>> {
         let deletes = run(&self.connection, sql!("find_gone"), values)?
             .iter()
@@ -307,8 +307,8 @@ impl Staging {
         Ok((!is_allowed).then_some(Withheld { deletes, records }))
     }
 
-    /// Returns all columns. The columns of new fields follow the known ones. They are inferred from the first records with
-    /// new fields, and from the first of the other new or changed records.
+    /// Returns all columns. The columns of new fields follow the known ones. They are inferred from the first records
+    /// with new fields, and from the first of the other new or changed records.
     fn columns(&self) -> MirrorResult<TableSchema> {
         let known = self.before.as_ref().map(|before| &before.columns);
         let names = known.into_iter().flat_map(|known| &known.fields);
@@ -361,8 +361,8 @@ impl Staging {
         Ok(checker.differences())
     }
 
-    /// Removes the history that is older than `keep`. The newest of the old syncs remains, and is the first that can still
-    /// be read.
+    /// Removes the history that is older than `keep`. The newest of the old syncs remains, and is the first that can
+    /// still be read.
     fn prune(&self, ended: &str) -> MirrorResult<Option<Removed>> {
         let begun = self.before.as_ref().map_or(0, |before| before.begun);
         let kept = self.sync.keep.and_then(|keep| self.last_old(ended, keep));
@@ -446,7 +446,7 @@ impl Staging {
     }
 }
 
-/// Cleans the file if that is due, or warns that it is still due, which is no reason to fail after a commit.
+/// Cleans the file if that is due. A failure is only a warning, because the sync has already been committed.
 fn clean_or_warn(connection: &Connection, path: &Path) {
     let why = match clean(connection) {
         Ok(true) => return,

@@ -106,7 +106,8 @@ pub struct Erase {
     pub resource: ListName,
     /// The file of the mirror.
     pub path: PathBuf,
-    /// The ids of the records, as text. If the list was synced with `id` in `hash`, also the ids before they were hashed.
+    /// The ids of the records, as text. If the list was synced with `id` in `hash`, also the ids before they were
+    /// hashed.
     pub records: Vec<String>,
     /// True to report each record as a change `erased` with its key, so that copies can follow.
     pub announced: bool,
@@ -165,16 +166,15 @@ impl Erase {
         self
     }
 
-    /// Erases the records in one transaction, and cleans the file. If the service still lists them, the next sync brings them
-    /// back, unless they are kept out.
-    /// If the process ends before the file is clean, the next erasure or sync cleans it. Records that were erased
-    /// before are skipped while their change `erased` is kept.
+    /// Erases the records in one transaction, and cleans the file. If the service still lists them, the next sync
+    /// brings them back, unless they are kept out. If the process ends before the file is clean, the next erasure or
+    /// sync cleans it. Records that were erased before are skipped while their change `erased` is kept.
     ///
     /// # Errors
     /// `InvalidArgument` for a list that the mirror does not have, for an id that no record has, and for records
-    /// without an id; `Config` if ids are hashed and the key is missing, and `Mismatch` if it is another key. Nothing is
-    /// erased in these cases. `Busy` while a sync is writing to the mirror, or if the records
-    /// were erased but a reader still needs their bytes. `Path`; `Io`; `StorageFull`.
+    /// without an id; `Config` if ids are hashed and the key is missing, and `Mismatch` if it is another key. Nothing
+    /// is erased in these cases. `Busy` while a sync is writing to the mirror, or if the records were erased but a
+    /// reader still needs their bytes. `Path`; `Io`; `StorageFull`.
     pub fn run(&self) -> Result<Erasure> {
         self.run_in(Writing::open(&self.path)?)
     }
@@ -270,8 +270,8 @@ impl Erase {
     /// Finds all kept versions and changes of the records. `last` is the last sync of the list.
     ///
     /// # Errors
-    /// `InvalidArgument` if there is no id, if no record has one of the ids, or if records have no id; and the errors of
-    /// [`keys`](Self::keys).
+    /// `InvalidArgument` if there is no id, if no record has one of the ids, or if records have no id; and the errors
+    /// of [`keys`](Self::keys).
     fn find(&self, connection: &Connection, last: &SyncRow) -> MirrorResult<()> {
         let list = self.resource.name();
         if self.records.is_empty() {
@@ -368,12 +368,13 @@ fn announce(
     Ok(row)
 }
 
-/// Removes the changes `erased` of a list up to a sync. Call it after every copy applied them. The receipts of the
+/// Removes the changes `erased` of a list up to a sync. Call it after every copy has applied them. The receipts of the
 /// syncs keep the times and the numbers of erasures.
 ///
 /// # Errors
-/// `InvalidArgument` for a list that the mirror does not have, or a sync that does not exist yet; `Mismatch` for the bookmark
-/// of another history; `Busy` while a sync is writing to the mirror, or if a reader still needs the bytes; `Path`; `Io`.
+/// `InvalidArgument` for a list that the mirror does not have, or a sync that does not exist yet; `Mismatch` for the
+/// bookmark of another history; `Busy` while a sync is writing to the mirror, or if a reader still needs the bytes;
+/// `Path`; `Io`.
 pub fn acknowledge(path: &Path, resource: ListName, up_to: &SyncPoint) -> Result<()> {
     let list = resource.name();
     let number = Mirror::open(path)?.number_of(resource, up_to)?;

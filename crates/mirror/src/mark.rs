@@ -1,8 +1,8 @@
 //! Detects that the file of a mirror was copied or restored. A sync writes a mark into the lock file, and the next sync
 //! compares it with the mirror.
 //!
-//! A copy continues with the numbers of its original, so two different syncs may have the same number. Once a file is not
-//! the one that the last sync left at its path, or the mark is missing, numbers can no longer be used. Bookmarks
+//! A copy continues with the numbers of its original, so two different syncs may have the same number. Once a file is
+//! not the one that the last sync left at its path, or the mark is missing, numbers can no longer be used. Bookmarks
 //! distinguish all syncs.
 
 use crate::file::{Claim, MirrorResult, open_lock};
@@ -147,8 +147,8 @@ impl Marker {
     }
 }
 
-/// Returns the inode and the creation time, by which a file differs from its copies. A value is 0 if the system does not
-/// know it.
+/// Returns the inode and the creation time, by which a file differs from its copies. A value is 0 if the system does
+/// not know it.
 fn identity(path: &Path) -> (u64, u64) {
     let Ok(found) = std::fs::metadata(path) else {
         return (0, 0);

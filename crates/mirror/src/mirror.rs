@@ -292,7 +292,7 @@ pub struct Rows {
     digest: Hash,
     /// The number of rows before the page.
     earlier: u64,
-    /// True after the versions before updates were searched.
+    /// True after a search for the versions before updates.
     has_versions: bool,
     /// True if updates have the record before.
     with_before: bool,
@@ -338,9 +338,9 @@ impl Rows {
         Ok(self)
     }
 
-    /// Returns the rows as Arrow record batches, with the columns of the mirror unless you give a
-    /// schema. The columns of a change come before those of its record. The metadata of the schema has the
-    /// [`bookmark`](Self::bookmark) as `talentdata.bookmark`.
+    /// Returns the rows as Arrow record batches, with the columns of the mirror unless you give a schema. The columns
+    /// of a change come before those of its record. The metadata of the schema has the [`bookmark`](Self::bookmark) as
+    /// `talentdata.bookmark`.
     ///
     /// # Errors
     /// `Io` if the first rows cannot be read; `InvalidArgument` for a schema of another list. A batch fails with
@@ -393,8 +393,8 @@ impl Rows {
         })
     }
 
-    /// Turns changes and current records into rows of a table. Returns the options with the given columns, or with those of
-    /// the mirror.
+    /// Turns changes and current records into rows of a table. Returns the options with the given columns, or with
+    /// those of the mirror.
     fn table(&mut self, mut table: TableOptions) -> TableOptions {
         let is_json = table.columns == ColumnTypes::Json;
         let mirrored = || {

@@ -33,12 +33,12 @@ pub struct Sync {
     pub path: PathBuf,
     /// The options of the scan. Do not set `resume`, `limit` and `unproven`.
     pub scan: ScanOptions,
-    /// True to scan again at once if records are missing from a list that changed during the scan.
+    /// True to scan again immediately if records are missing from a list that changed during the scan.
     pub confirm: bool,
     /// The treatment of fields without a column in the mirror, and of values that do not fit their column. The first
     /// sync of a list decides the columns, and never fails because of them.
     pub on_new: NewFieldPolicy,
-    /// The limit of deletes. If a sync finds more, it deletes nothing.
+    /// The limit on deletes. If a sync finds more, it deletes nothing.
     pub max_deletes: MaxDeletes,
     /// True to accept an address of the service that differs from the mirror's. The mirror stores the new address. The
     /// client ID must be the same.

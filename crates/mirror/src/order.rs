@@ -1,7 +1,7 @@
 //! Positions of records in their list. They are far apart, so that an insert rarely moves other records. See
 //! "order-maintenance list".
 
-/// The distance between neighbours that are inserted at an end of the list. Two billion records have room there.
+/// The distance between neighbours that are inserted at an end of the list. There is room for two billion such inserts.
 const GAP: i64 = 1 << 32;
 /// The divisor of the room between two records. Inserted records take this part of the room, at its end. So a list that
 /// grows at one place, for example newest first after a pinned record, uses up the room slowly.

@@ -109,8 +109,8 @@ impl History {
     /// Returns the number of the sync after which changes are requested.
     ///
     /// # Errors
-    /// `Mismatch` if the sync is of another history, or not all changes after it are kept; `InvalidArgument` if there is no
-    /// such sync yet.
+    /// `Mismatch` if the sync is of another history, or not all changes after it are kept; `InvalidArgument` if there
+    /// is no such sync yet.
     pub(crate) fn since(&self, at: &SyncPoint) -> Result<i64> {
         let since = match at {
             SyncPoint::Sync(0) => 0,
@@ -127,8 +127,8 @@ impl History {
         Ok(since)
     }
 
-    /// Checks the number of a sync. In a copy, or in a file that replaced another one, any number is ambiguous: it may have
-    /// been stored while another file was there.
+    /// Checks the number of a sync. In a copy, or in a file that replaced another one, any number is ambiguous: it may
+    /// have been stored while another file was there.
     fn plain(&self, number: i64) -> Result<i64> {
         let (list, last) = (self.list, self.last.number());
         let begun = self.begun();

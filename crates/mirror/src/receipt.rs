@@ -1,4 +1,4 @@
-//! The receipt of a sync, its row in the mirror, and its limit of deletes.
+//! The receipt of a sync, its row in the mirror, and its limit on deletes.
 
 use crate::bookmark::Bookmark;
 use crate::digest::Hash;
@@ -13,7 +13,7 @@ use talentdata_columns::arrow::TableSchema;
 use talentdata_core::scan::{Basis, Completeness, Receipt};
 use talentdata_core::{Error, ErrorKind};
 
-/// The limit of deletes in one sync. If a sync finds more, it reports none of them.
+/// The limit on deletes in one sync. If a sync finds more, it reports none of them.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

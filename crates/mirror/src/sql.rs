@@ -51,7 +51,7 @@ pub(crate) fn one_line_each(script: &str) -> Vec<String> {
     statements.map(str::to_owned).collect()
 }
 
-/// Replaces each `{name}` of a template by the text of this name.
+/// Replaces each `{name}` of a template with the text of this name.
 pub(crate) fn fill(template: &str, texts: &[(&str, &str)]) -> String {
     let text = |part| texts.iter().find(|(name, _)| *name == part);
     let parts = template.split(['{', '}']);

@@ -54,7 +54,7 @@ impl Sync {
     /// `progress` is called after each page. Until the commit, and after any error, the mirror is not modified.
     /// Dropping the future is like killing the process, and harmless. A sync whose scan is not proven complete is also
     /// committed: its receipt says so ([`SyncReceipt::shortfall`]), and it deletes nothing. A separate thread writes to
-    /// the file, and finishes a commit that was begun.
+    /// the file, and finishes a commit that it has begun.
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {

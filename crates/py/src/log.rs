@@ -138,7 +138,7 @@ pub(crate) fn listen(py: Python<'_>, is_exiting: bool) -> PyResult<()> {
     Ok(())
 }
 
-/// Passes the queued messages to the logger. Raises what a handler raises.
+/// Passes the queued messages to the logger. Raises the exception of a handler.
 pub(crate) fn deliver(py: Python<'_>) -> PyResult<()> {
     let queue = QUEUE.here();
     // Messages that arrive during the delivery wait for the next one. Otherwise this loop might not end.

@@ -68,7 +68,7 @@ impl BaseSandbox {
         self.call(|sandbox| sandbox.set_faults(script))
     }
 
-    /// Changes a list at once, by a change as JSON.
+    /// Changes a list immediately, by a change as JSON.
     fn _change(&self, resource: &str, change: &str) -> CallResult<()> {
         self.call(|sandbox| sandbox.change(resource, serde_json::from_str::<Change>(change)?))
     }

@@ -187,7 +187,8 @@ pub(crate) fn wait<T: Send + 'static>(
             Ok(outcome) => return outcome,
             Err(error) => error,
         };
-        // The message is created before the signal is set again, because any call of Python might raise and swallow it.
+        // The message is created before the signal is set again, because any call into Python might raise and swallow
+        // it.
         let error_of_read = stopped_by(&error.to_string());
         if error.is_instance_of::<PyKeyboardInterrupt>(py) {
             let threads = py.import("_thread");
@@ -307,7 +308,7 @@ fn spawn<T: IntoPython>(
 type Settled = (Py<PyAny>, &'static str, Py<PyAny>);
 
 /// Makes the event loop's own thread deliver the log, and set the outcome of a future. References to Python are dropped
-/// here. Elsewhere they would be kept until the next call of Python.
+/// here. Elsewhere they would be kept until the next call into Python.
 fn in_loop(call: impl FnOnce(Python<'_>) -> PyResult<(Py<PyAny>, Option<Settled>)>) {
     let Some(_call) = PythonCall::begin() else {
         return;
@@ -358,14 +359,14 @@ impl Cancel {
     }
 }
 
-/// The number of running calls of Python by threads of the runtime.
+/// The number of running calls into Python by threads of the runtime.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 /// The number of clients that are leaving their budgets.
 static LEAVING: AtomicUsize = AtomicUsize::new(0);
-/// True after the interpreter began to shut down.
+/// True once the interpreter has begun to shut down.
 static EXITING: AtomicBool = AtomicBool::new(false);
 
-/// A call of Python by a thread of the runtime. A thread that waits for the interpreter while it shuts down is killed
+/// A call into Python by a thread of the runtime. A thread that waits for the interpreter while it shuts down is killed
 /// by Python 3.11 in the middle of our code, which ends the process.
 pub(crate) struct PythonCall(());
 
@@ -400,8 +401,8 @@ pub(crate) fn end_work(py: Python<'_>) -> PyResult<usize> {
     Ok(CALLS.load(Ordering::SeqCst) + LEAVING.load(Ordering::SeqCst))
 }
 
-/// Removes an unused client from its budget, which would otherwise count it for some more seconds. Until the interpreter
-/// shuts down, nothing waits for this.
+/// Removes an unused client from its budget, which would otherwise count it for some more seconds. Until the
+/// interpreter shuts down, nothing waits for this.
 ///
 /// Objects that still exist at shutdown are dropped after the last call of `end_work`. The last client of a budget
 /// therefore waits until all clients have left.

@@ -1,7 +1,7 @@
 //! The rate limit as a gateway would apply it: a pure function of time, under every counting rule in common use.
 //!
-//! The description of the service gives the limit, its three headers and the rule for clients, but not the way
-//! requests are counted. The sandbox therefore knows all the usual ways, and a client has to live with any of them.
+//! The description of the service gives the limit, its three headers and the rule for clients, but not the way requests
+//! are counted. The sandbox therefore implements all the usual ways, and a client must work with each of them.
 
 pub use crate::options::{Policy, ResetRounding};
 use std::collections::VecDeque;
@@ -58,7 +58,8 @@ impl Limiter {
     }
 
     /// Decides about a request that arrives `now` (since the Unix epoch). A time that is earlier than in a previous
-    /// call counts as the time of that call, because threads may arrive here in another order than they read the clock.
+    /// call counts as the time of that call, because threads may call this in a different order from the one in which
+    /// they read the clock.
     pub fn decide(&mut self, now: Duration) -> Decision {
         self.now = self.now.max(now.as_nanos());
         let (now, limit, window) = (self.now, self.limit, self.window);

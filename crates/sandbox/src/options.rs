@@ -285,7 +285,7 @@ impl Default for Replicas {
     }
 }
 
-/// A change made at once, for example between two runs of a program that resumes.
+/// A change made immediately, for example between two runs of a program that resumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {

@@ -44,9 +44,10 @@ pub(crate) struct ListRecords {
 }
 
 impl ListRecords {
-    /// # Errors
+    /// Creates the records of a list.
     ///
-    /// If the list must drift, but is too large for it.
+    /// # Errors
+    /// If `drift` is set, but the list is too large for it.
     pub(crate) fn new(
         spec: &'static ServiceSpec,
         list: &'static ServedList,
@@ -149,8 +150,8 @@ impl ListRecords {
         key(&self.list.name, self.seed)
     }
 
-    /// Returns record `number` after `version` updates. It is made from the schema, then completed by the members of
-    /// the sample record, which change as far as the schema requires.
+    /// Returns record `number` after `version` updates. It is made from the schema, and then receives the members of
+    /// the sample record, which are altered where the schema requires it.
     fn made(&self, number: u64, version: u32) -> Value {
         let (schemas, schema) = (&self.spec.schemas, &self.record);
         let seed = self.key() ^ scramble(number) ^ u64::from(version);

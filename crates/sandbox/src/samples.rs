@@ -79,7 +79,7 @@ pub(crate) enum IdForm {
 }
 
 impl IdForm {
-    /// Writes the id of record `number` as a JSON value. Lists differ in `key`.
+    /// Writes the id of record `number` as a JSON value. Each list has a different `key`.
     pub(crate) fn write(self, key: u64, number: u64, out: &mut Vec<u8>) {
         // Scrambling is one-to-one, so different numbers cannot collide.
         let scrambled = scramble(number.wrapping_add(key));

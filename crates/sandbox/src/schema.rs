@@ -233,7 +233,7 @@ fn all_of(mut schemas: Vec<&Value>) -> Value {
     }
 }
 
-/// The result of a check; if it failed, what was expected at which place.
+/// The result of a check. An error names the expected value and its place.
 pub(crate) type Checked = Result<(), String>;
 
 impl Schemas {
@@ -367,7 +367,8 @@ const NUMBER: &BoundKeywords = &[
 const LENGTH: &BoundKeywords = &[("minLength", "at least"), ("maxLength", "at most")];
 const COUNT: &BoundKeywords = &[("minItems", "at least"), ("maxItems", "at most")];
 
-/// Returns what was expected instead of this number, or this number of something.
+/// Compares a number, or a number `of` something, with its bounds. Returns the bound that it violates, if any, for a
+/// message.
 fn beyond(part: &Value, number: f64, bounds: &BoundKeywords, of: &str) -> Option<String> {
     bounds.iter().find_map(|(key, words)| {
         let bound = part.get(*key)?.as_f64()?;
@@ -381,7 +382,7 @@ fn beyond(part: &Value, number: f64, bounds: &BoundKeywords, of: &str) -> Option
     })
 }
 
-/// Returns what was expected instead of this number.
+/// Returns the bound or factor that this number violates, if any, for a message.
 fn not_within(part: &Value, number: f64) -> Option<String> {
     let wrong = beyond(part, number, NUMBER, "");
     wrong.or_else(|| {

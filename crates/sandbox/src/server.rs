@@ -164,7 +164,7 @@ impl Sandbox {
             .map_err(|message| io::Error::new(io::ErrorKind::InvalidInput, message))
     }
 
-    /// Changes a list at once, for example between two runs of a program that resumes.
+    /// Changes a list immediately, for example between two runs of a program that resumes.
     ///
     /// # Errors
     ///

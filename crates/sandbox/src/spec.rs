@@ -261,7 +261,8 @@ impl Schemas {
     }
 }
 
-/// Returns requests and window of `40;w=1`; the first of several.
+/// Returns the number of requests and the window of a text such as `40;w=1`. If it has several limits, the first one
+/// counts.
 fn quota(text: &str) -> Option<(u32, Duration)> {
     let mut parts = text.split(',').next()?.split(';').map(str::trim);
     let limit = parts.next()?.parse().ok().filter(|limit| *limit > 0)?;

@@ -24,7 +24,7 @@ const MAX_CHANGED: u64 = 10_000_000;
 pub(crate) struct RecordsState {
     options: Options,
     rng: Rng,
-    /// The numbers of the records in the order of the list, once that is not the initial order.
+    /// The numbers of the records in the order of the list; `None` while this is the initial order.
     numbers: Option<Vec<u64>>,
     /// The number of initial records. Records with higher numbers were inserted later.
     original: u64,
@@ -59,9 +59,10 @@ pub(crate) struct PageSlice {
 }
 
 impl RecordsState {
-    /// # Errors
+    /// Creates the initial state of a list of this size.
     ///
-    /// If the list must drift, but is too large for it.
+    /// # Errors
+    /// If `drift` is set, but the list is too large for it.
     pub(crate) fn new(options: &Options, size: u64, has_ids: bool) -> io::Result<Self> {
         let seed = options.drift.map_or(options.seed, |drift| drift.seed);
         let state = Self {
@@ -176,8 +177,9 @@ impl RecordsState {
         }
     }
 
-    /// Returns the numbers at these places of a random order of the first `total`. One step leads from each number to
-    /// the next. Its size has no divisor in common with the count, so it meets all of them.
+    /// Returns the numbers at these places of a random order of the first `total` numbers. Each number is the one
+    /// before plus a fixed step, modulo `total`. The step and `total` are coprime, so the order contains each number
+    /// exactly once.
     fn random(&self, places: Range<u64>, total: u64, rng: &mut Rng) -> Vec<u64> {
         let [mut step, start] = [(); 2].map(|()| rng.below(total));
         while greatest_divisor(step, total) > 1 {
@@ -239,10 +241,9 @@ impl RecordsState {
         }
     }
 
-    /// Changes the list at once.
+    /// Changes the list immediately.
     ///
     /// # Errors
-    ///
     /// If the list is too large, or too many records would change.
     pub(crate) fn change(&mut self, change: Change) -> io::Result<()> {
         let count = match change {

@@ -106,7 +106,7 @@ fn our_extensions_are_kept_from_the_previous_spec() {
     assert_eq!(summary(&Spec::load(&root).unwrap()).find("Kept"), None);
 }
 
-/// Another vendor's service, with its own schema for pages and no token of ours.
+/// The service of another vendor, with its own schema for pages and without our operation for tokens.
 #[test]
 fn parts_that_the_client_needs_are_kept_if_a_file_lacks_them() {
     let file = tempfile::NamedTempFile::new().unwrap();

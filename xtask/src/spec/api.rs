@@ -70,7 +70,7 @@ pub(crate) enum TokenNeed {
 }
 
 impl TokenNeed {
-    /// Returns a phrase for people.
+    /// Returns a phrase for messages.
     pub(crate) fn words(self) -> &'static str {
         [
             "without a token",
@@ -79,7 +79,7 @@ impl TokenNeed {
         ][self as usize]
     }
 
-    /// Returns a number that grows with what users must provide.
+    /// Returns a number that is larger the more users must provide.
     pub(crate) fn demand(self) -> String {
         (self as u8).to_string()
     }
@@ -244,7 +244,7 @@ impl ApiOperation {
         super::cursor::pointer(&["paths", &self.path, &self.method.to_lowercase()])
     }
 
-    /// Returns the name for people: `GET /v1/contacts (listContacts)`.
+    /// Returns the name for messages: `GET /v1/contacts (listContacts)`.
     pub(crate) fn title(&self) -> String {
         format!("{} {} ({})", self.method, self.path, self.id)
     }

@@ -129,8 +129,8 @@ impl Document {
     }
 
     /// Gives a number to each item whose name another item has, and resets the document, so that it is read again with
-    /// these numbers. Returns whether it must be read again. Of an operation or a schema and its parts,
-    /// only the first clash gets a number, because the names of parts follow from that of the whole.
+    /// these numbers. Returns whether it must be read again. If both an operation or schema and its parts clash, only
+    /// the first clash gets a number, because the names of parts follow from the name of the whole.
     pub(crate) fn number(&self, clashes: Vec<Clash>) -> bool {
         let mut numbers = self.numbers.borrow_mut();
         let mut done = BTreeSet::new();
@@ -340,8 +340,8 @@ impl<'a> Cursor<'a> {
         children
     }
 
-    /// Returns the direct target of the reference at this place; `None` if there is no reference. If the target does not
-    /// exist, this is recorded, and the result is `None`.
+    /// Returns the direct target of the reference at this place; `None` if there is no reference. If the target does
+    /// not exist, this is recorded, and the result is `None`.
     pub(crate) fn target(&self) -> Option<Cursor<'a>> {
         let reference = self.text("$ref")?;
         if !reference.starts_with('#') && !reference.is_empty() {

@@ -10,7 +10,7 @@ const SCHEMAS: &str = "/components/schemas";
 /// The schema with which lists are read.
 const PAGINATION_SCHEMA: &str = "Pagination";
 
-/// Adds these parts to a spec, and returns what was kept and what is gone.
+/// Adds these parts to a spec, and returns lines about the parts that were kept and those that are gone.
 pub(crate) fn keep(before: &Value, spec: &mut Value) -> Vec<String> {
     let mut said = Vec::new();
     let token = operations(before).find(|(_, one)| one["operationId"] == TOKEN);

@@ -13,7 +13,7 @@ const PAGES: &str = "limit offset skip top page pagesize pagenumber perpage size
                      endingbefore pagetoken nexttoken marker start take";
 
 /// Returns the list if the operation has `limit` and `offset` and its response contains the pagination object.
-/// Otherwise returns the reasons, if people would take it for a list.
+/// Otherwise returns the reasons, if it resembles a list.
 pub(super) fn list(
     api: &Api,
     document: &Document,
@@ -91,7 +91,7 @@ fn reasons(api: &Api, operation: &ApiOperation, page: Option<&Model>) -> Vec<Str
     out
 }
 
-/// Returns whether people would take it for a list: it reads, and pages or returns several objects.
+/// Returns whether the operation resembles a list: it reads, and has parameters for pages or returns several objects.
 fn resembles_list(api: &Api, operation: &ApiOperation, page: Option<&Model>) -> bool {
     let pages = operation.parameters.iter().any(|one| {
         let name = one.name.to_ascii_lowercase();

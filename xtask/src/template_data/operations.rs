@@ -94,7 +94,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the data of the list that an operation is.
+    /// Returns the data of a list and its operation.
     pub(super) fn list(&self, operation: &ApiOperation, list: &ApiList) -> Value {
         let (api, path, name) = (self.api, &operation.path, &list.name);
         let key = format!("list {name}");
@@ -123,7 +123,7 @@ impl View<'_> {
         let record = list.model.as_deref().unwrap_or("Record");
         let kind = part("record type", record);
         kind.facts(&[Rust, Cpp], "", "", record);
-        // A type where there was none breaks nothing if records keep what they have.
+        // A type for a value without one breaks nothing if records keep their methods.
         if list.model.is_some() {
             kind.facts(&[C, Python], "", record, "");
         }
@@ -244,7 +244,7 @@ fn required(operation: &ApiOperation) -> String {
     joined(takes.map(|one| format!("{}: {}", names::name(&one.argument, &ARGUMENT), one.kind)))
 }
 
-/// Returns the signature of a call: what it requires, and what it returns.
+/// Returns the signature of a call: its required arguments and its result.
 fn signature(operation: &ApiOperation) -> String {
     let mut takes = vec![required(operation)];
     takes.retain(|one| !one.is_empty());

@@ -83,7 +83,7 @@ class error : public std::exception {
     const int status = talentdata_error_status(raw_.get());
     return status ? std::optional<int>(status) : std::nullopt;
   }
-  /// Returns how often the request was sent.
+  /// Returns the number of times that the request was sent.
   std::uint32_t attempts() const noexcept { return talentdata_error_attempts(raw_.get()); }
   /// Returns the time to wait that the service requested; nullopt if there is none.
   std::optional<std::chrono::milliseconds> retry_after() const noexcept {

@@ -13,7 +13,7 @@ inline namespace TALENTDATA_EXCEPTIONS {
 class begun_call : public detail::handle<talentdata_call, talentdata_call_free> {
  public:
   using handle::handle;
-  /// A time limit in seconds from now on; none by default.
+  /// A time limit in seconds, counted from the beginning of the call; none by default.
   using deadline = std::optional<std::chrono::duration<double>>;
 
   /// The outcome of a poll. A finished call has a result: the response, if it has a body, the page or the receipt.

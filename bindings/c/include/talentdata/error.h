@@ -8,8 +8,8 @@
 /**
  * The kind of an error.
  *
- * The numbers are part of the interface: the C header, Python's classes and the exit codes of the
- * command line are generated from them. They never change; new kinds are added at the end.
+ * The numbers are part of the interface: the C header, Python's classes and the exit codes of the command line are
+ * generated from them. They never change; new kinds are added at the end.
  */
 typedef enum {
   /**
@@ -166,7 +166,7 @@ talentdata_text talentdata_error_operation(const talentdata_error *error);
 uint16_t talentdata_error_status(const talentdata_error *error);
 
 /**
- * Returns how often the request was sent; 0 if it was never sent or `error` is NULL.
+ * Returns the number of times that the request was sent; 0 if it was never sent or `error` is NULL.
  *
  * Threads: any.
  */

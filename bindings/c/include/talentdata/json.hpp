@@ -106,7 +106,7 @@ std::string to_json(const T &value) {
 }
 
 /// Values that are set by their names. If a value is refused, the call that gets them fails with the first such error.
-/// /// They can be copied, and setters can be chained. A chain on a temporary returns a new value.
+/// They can be copied, and setters can be chained. A chain on a temporary returns a new value.
 template <class Self, class T, void (*Free)(T *), talentdata_error *(*Set)(T *, talentdata_text, talentdata_text)>
 class named_values : public handle<T, Free> {
  public:

@@ -33,10 +33,10 @@ typedef enum {
 } talentdata_log_level;
 
 /**
- * Receives a message: its level, its text, its fields as a JSON object, and
- * the pointer given to talentdata_config_set_log. Both texts are valid only
- * during the call. The text also has the fields, as `name=value`. The fields that apply are present: client (its ID),
- * list, operation, request_id, offset, attempt, status, reason (the kind of error), seconds and others.
+ * Receives a message: its level, its text, its fields as a JSON object, and the pointer given to
+ * talentdata_config_set_log. Both texts are valid only during the call. The text also has the fields, as `name=value`.
+ * The fields that apply are present: client (its ID), list, operation, request_id, offset, attempt, status, reason
+ * (the kind of error), seconds and others.
  */
 typedef void (*talentdata_log_callback)(talentdata_log_level level,
                                         talentdata_text message,

@@ -229,7 +229,7 @@ talentdata_error *talentdata_record_name(const talentdata_record *record,
                                          talentdata_text *name_out);
 
 /**
- * Returns the kind of the value; NULL if `record` is NULL.
+ * Returns the kind of the value; the kind `null` if `record` is NULL.
  *
  * Threads: any.
  */

@@ -88,7 +88,7 @@ talentdata_error *talentdata_scan_descriptor(talentdata_scan *scan,
  * is the error INCOMPLETE if completeness is not proven; the option unproven of the scan makes it a warning or no
  * error. A stream that is released early, or that ends at the option limit, has no such error.
  *
- * @param scan a scan that no record was requested from yet. Afterwards only talentdata_scan_cancel,
+ * @param scan a scan from which no record has been requested. Afterwards only talentdata_scan_cancel,
  * talentdata_scan_receipt, talentdata_scan_error and talentdata_scan_free may be called with it.
  * @param stream_out the stream; its previous content is overwritten
  * Ownership: the caller, or the consumer that receives the stream, calls its release function. Batches stay valid
@@ -112,7 +112,7 @@ talentdata_error *talentdata_scan_error(const talentdata_scan *scan);
 
 /**
  * Returns the receipt of the scan so far, which is final after the end of the scan. It counts the records that the
- * caller received, and says "unfinished" until the caller received all of them.
+ * caller has received, and says "unfinished" until the caller has received all of them.
  *
  * @param scan the scan
  * @param receipt_out the receipt, a JSON object with `completeness` ("proven", "not_proven", "limited" or "unfinished"), `records`,

@@ -40,7 +40,7 @@ extern "C" {
 
 /** Overall status. Other values are legal. */
 typedef enum {
-  /** A value that is not documented, or none; the text tells which. */
+  /** A value that is not documented, or none; the text says which. */
   TALENTDATA_API_STATUS_OTHER = 0,
   /** operational */
   TALENTDATA_API_STATUS_OPERATIONAL = 1,
@@ -61,7 +61,7 @@ static inline talentdata_api_status talentdata_api_status_of(talentdata_text tex
 
 /** Status of a category: operational in most cases, alpha for companies. Other values are legal. */
 typedef enum {
-  /** A value that is not documented, or none; the text tells which. */
+  /** A value that is not documented, or none; the text says which. */
   TALENTDATA_CATEGORY_STATUS_OTHER = 0,
   /** operational */
   TALENTDATA_CATEGORY_STATUS_OPERATIONAL = 1,

@@ -95,7 +95,7 @@ async fn look_again(
     }
 }
 
-/// Returns the escape sequences that replace the contents of a terminal by a text.
+/// Returns the escape sequences that replace the contents of a terminal with a text.
 fn picture(text: &str) -> String {
     // Each line clears the rest of the old line, and the last one clears everything below.
     format!("\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\n"))

@@ -89,7 +89,7 @@ impl ChangesArgs {
 
 pub(crate) fn run(args: &ChangesArgs, common: &Common) -> Result<(), Ending> {
     let place = OutputPlace::new(&args.out, &args.names, args.format)?;
-    let options = options::read(&common.matches, JobKind::Mirror)?;
+    let options = options::read(&common.matches, JobKind::Changes)?;
     let lists = selected(&args.names, Some(&args.from))?;
     let named = args.since.iter().filter_map(|since| since.list);
     if let Some(other) = named.into_iter().find(|list| !lists.contains(list)) {

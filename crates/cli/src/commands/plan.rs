@@ -83,7 +83,7 @@ fn plans_text(plans: &[Plan]) -> String {
     text + &cells("sum", numbers, seconds, bytes)
 }
 
-/// Returns a time as people say it.
+/// Formats a duration in seconds, minutes or hours.
 fn duration(seconds: f64) -> String {
     if seconds < 100.0 {
         return format!("{seconds:.1} s");

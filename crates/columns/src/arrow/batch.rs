@@ -55,8 +55,8 @@ impl BatchBuilder {
         Arc::clone(&self.schema)
     }
 
-    /// Adds a row. The checker compares with the columns what the row does not hold. Once the batch is full, returns it
-    /// and begins the next one.
+    /// Adds a row. The checker compares the fields that the row cannot hold with the columns. Once the batch is full,
+    /// returns it and begins the next one.
     pub(crate) fn append(
         &mut self,
         record: &RawRecord,

@@ -17,8 +17,8 @@ use std::any::Any;
 use std::borrow::Cow;
 use talentdata_core::internal::json::{self, decimal, decoded, whole};
 
-/// Appends a cell to the column of this kind: the value, the nearest value, or an empty cell. Returns whether the value can
-/// be read back from the column; an absent value can.
+/// Appends a cell to the column of this kind: the value, the nearest value, or an empty cell. Returns whether the value
+/// can be read back from the column; an absent value can.
 pub(super) fn append(
     builder: &mut dyn ArrayBuilder,
     kind: &ColumnKind,

@@ -18,7 +18,7 @@ use talentdata_core::{Error, ErrorKind, RawRecord, Result};
 pub struct Checker {
     schema: Arc<TableSchema>,
     on_new: NewFieldPolicy,
-    /// True if the caller gave the columns. Of inferred columns, no field can be missing.
+    /// True if the caller gave the columns. With inferred columns, no field counts as missing.
     is_given: bool,
     /// True if nested values are text, which every column for them can hold.
     is_flat: bool,

@@ -1,5 +1,5 @@
-//! Decides the columns from the spec and from the first records: for each field the narrowest kind that holds all of its
-//! values.
+//! Decides the columns from the spec and from the first records: for each field the narrowest kind that holds all of
+//! its values.
 
 use super::sample::SampleSize;
 use super::schema::{
@@ -24,7 +24,7 @@ pub(super) const MAX_NESTING: usize = 32;
 /// An object with more different names than this is a map, whose names are data, and stays JSON text.
 const MAX_NAMES: usize = 200;
 
-/// An object is also a map if each of its names occurs in fewer than one of this many objects, on average.
+/// An object is also a map if the names occur, on average, in fewer than one of this many objects.
 const RAREST: usize = 10;
 
 /// The maximum number of nested fields that are examined, which bounds the memory. Many of them may turn out to be
@@ -103,7 +103,7 @@ struct Members {
     overfull: bool,
 }
 
-/// The values of a field, in summary.
+/// A summary of the values of a field.
 #[derive(Default)]
 struct FieldSummary {
     values: usize,
@@ -117,7 +117,7 @@ struct FieldSummary {
     other: bool,
 }
 
-/// The numbers of a field, in summary.
+/// A summary of the numbers of a field.
 #[derive(Default)]
 struct Numbers {
     /// True if there are numbers with a fraction or an exponent.

@@ -203,7 +203,7 @@ impl TableSchema {
     }
 }
 
-/// Gives the column at these steps the type of text, if it exists.
+/// Makes the column at these steps a text column, if it exists.
 fn hash_columns(columns: &mut [Column], steps: &[String]) {
     if let Some((name, rest)) = steps.split_first()
         && let Some(column) = columns.iter_mut().find(|column| column.name == *name)

@@ -56,8 +56,8 @@ struct Files {
 }
 
 impl ResumableFile {
-    /// Claims the path, and decides what to do with the work that an earlier export kept. Without the `config` of a client,
-    /// the export cannot be resumed.
+    /// Claims the path, and decides what to do with the work that an earlier export kept. Without the `config` of a
+    /// client, the export cannot be resumed.
     ///
     /// # Errors
     /// `Busy` if another export is writing to the path; `Path` if `PATH.part` is not ours; `Io` if the system refuses;

@@ -165,8 +165,8 @@ impl WorkDirectory {
         names.try_for_each(|name| self.remove_file(name))
     }
 
-    /// Removes the work directory with all its files: first the data, then the checkpoint, which proves that the data is
-    /// ours, and then the lock, which excludes other exports.
+    /// Removes the work directory with all its files: first the data, then the checkpoint, which proves that the data
+    /// is ours, and then the lock, which excludes other exports.
     pub(super) fn remove(&self) -> Result<()> {
         self.check()?;
         self.clear()?;
@@ -209,8 +209,8 @@ pub(super) struct AppendFile {
 }
 
 impl AppendFile {
-    /// Opens a file of kept records and compares it with its digest, without modifying it. Creates the file if `kept` is
-    /// `None`.
+    /// Opens a file of kept records and compares it with its digest, without modifying it. Creates the file if `kept`
+    /// is `None`.
     ///
     /// # Errors
     /// `Mismatch` if the file is missing or was changed; `Io` if the system refuses.

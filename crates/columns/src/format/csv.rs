@@ -34,7 +34,7 @@ impl<W: Write> CsvWriter<W> {
         Ok(writer)
     }
 
-    /// Writes a row. The checker compares with the columns what the row does not hold.
+    /// Writes a row. The checker compares the fields that the row cannot hold with the columns.
     pub(super) fn write(
         &mut self,
         record: &RawRecord,

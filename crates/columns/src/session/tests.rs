@@ -1,4 +1,4 @@
-//! The records that a session hands out, its readers, and the advice to readers that it refuses.
+//! The records that a session returns, its readers, and the advice to readers that it refuses.
 
 use super::{Buffer, End, ReadMode, Session, Wording};
 use crate::arrow::TableOptions;

@@ -48,7 +48,7 @@ static int ends_with(const char *text, const char *end) {
   return end != NULL && length >= wanted && strcmp(text + length - wanted, end) == 0;
 }
 
-/* The path of an open file; empty if it cannot be told. */
+/* The path of an open file; empty if it is unknown. */
 static const char *path_of(int file, char *path) {
   char self[64];
   snprintf(self, sizeof self, "/proc/self/fd/%d", file);
@@ -92,7 +92,7 @@ static const char *note_of(const char *kind, ino_t inode, char *name) {
   return name;
 }
 
-/* Notes what is in a file or directory. A note is complete or absent, whenever the process is killed. */
+/* Records the content of a file or directory. A note is complete or absent, whenever the process is killed. */
 static void note(int file) {
   char name[PATH_MAX], unfinished[PATH_MAX], self[64];
   struct stat status;

@@ -1,5 +1,5 @@
-//! A disk that keeps nothing but what was synced, and whose calls fail on demand.
-//! A process runs with `disk.c`, which records what was synced. Then everything else is lost.
+//! A disk that keeps only synced data, and whose calls fail on demand. A process runs with `disk.c`, which records the
+//! synced data. Then everything else is lost.
 
 use std::fmt::Display;
 use std::fs::{self, DirBuilder};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// A directory on a disk that loses everything that was not synced.
 pub(super) struct Disk {
     pub(super) directory: PathBuf,
-    /// The directory in which `disk.c` records what was synced.
+    /// The directory in which `disk.c` records the synced data.
     notes: PathBuf,
     _root: TempDir,
 }

@@ -22,7 +22,7 @@ fn on_disk(format: Format) -> (Disk, Export) {
 /// loses everything that was not synced.
 #[tokio::test]
 async fn kills_at_any_time_lose_and_repeat_nothing() {
-    // TALENTDATA_ROUNDS asks for more.
+    // TALENTDATA_ROUNDS sets another number.
     let given = std::env::var("TALENTDATA_ROUNDS");
     let given = given.map_or(60, |rounds| rounds.parse().unwrap());
     // More pages than are fetched ahead.
@@ -117,7 +117,7 @@ async fn work_can_be_resumed_after_a_power_failure_before_any_call() {
     }
 }
 
-/// Each call fails in turn, until the export has no more of them.
+/// Each system call fails in turn, until the export makes no further calls.
 #[tokio::test]
 async fn work_can_be_resumed_after_any_failed_call() {
     for (format, records, step) in [(Format::Jsonl, 60, 1), (Format::Parquet, 8_700, 9)] {
@@ -182,7 +182,7 @@ async fn an_unusual_file_system_does_no_harm_or_is_refused() {
         ("FLOCK=37", None),
         ("FLOCK=38", None),
         ("FLOCK=95", None),
-        // It is unknown if another export has the lock.
+        // It is unknown whether another export has the lock.
         (
             "FLOCK=5",
             Some((ErrorKind::Io, ["out.part/lock", "Input/output error"])),

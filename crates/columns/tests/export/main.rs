@@ -1,5 +1,5 @@
-//! Scans and exports against the sandbox, over real sockets: exports are stopped, killed, refused, and resumed to the same
-//! bytes.
+//! Scans and exports against the sandbox, over real sockets: exports are stopped, killed, refused, and resumed to the
+//! same bytes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

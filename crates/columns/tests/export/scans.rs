@@ -75,7 +75,7 @@ async fn the_receipt_counts_returned_records_and_an_abandoned_wait_loses_none() 
         assert_eq!(scan.receipt().records, taken);
     }
     let mut batches = batches(scan, 500);
-    // The sample was received and not yet returned.
+    // The sample has been received, but not returned.
     batches.schema().await.unwrap();
     assert_eq!(batches.receipt().records, 30);
     let mut given = 30;

@@ -99,7 +99,7 @@ impl<T: Send + 'static> Begun<T> {
         }
     }
 
-    /// Wakes `waker` once the result is ready, or at once if it already is.
+    /// Wakes `waker` once the result is ready, or immediately if it already is.
     ///
     /// # Errors
     /// `Closed` in a forked child.
@@ -126,8 +126,8 @@ impl<T: Send + 'static> Begun<T> {
 }
 
 impl<T> Begun<T> {
-    /// Cancels the call, which then ends with `Cancelled`. A job keeps the work that can be resumed. Does nothing if the
-    /// call is done, so that a job that is done can run again.
+    /// Cancels the call, which then ends with `Cancelled`. A job keeps the work that can be resumed. Does nothing if
+    /// the call is done, so that a job that is done can run again.
     pub fn cancel(&self) {
         if !self.engine.is_foreign() && matches!(lock(&self.slot.0).0, Outcome::Pending) {
             self.stop.stop();

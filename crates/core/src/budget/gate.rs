@@ -4,9 +4,9 @@
 //! There are three layers. Each can delay a request further than the one before, and never less:
 //!
 //! 1. `rule` is the client rule of the service document (section 8.3), taken literally: after a 429, or a count of
-//!    zero, no request is sent until the reset elapsed. It is stricter than the limit itself, because a reset in whole
-//!    seconds makes every 0 that we see cost as much as forty requests. So the other layers leave one request of the
-//!    budget unused. 39 of 40, or 97.5 %, is the most that a server with windows allows.
+//!    zero, no request is sent until the reset elapsed. It is stricter than the limit itself: resets are in whole
+//!    seconds, so a pause after a count of zero can cost as much as forty requests. The other layers therefore leave
+//!    one request of the budget unused. With windows, 39 of 40 requests (97.5 %) is the most that is possible.
 //! 2. No window of send times has more requests than the limit, and at most 128 requests are unanswered.
 //! 3. `pace` infers from the responses how the server counts, and paces requests accordingly.
 //!
@@ -52,8 +52,8 @@ pub(crate) const WINDOW: Duration = Duration::from_secs(1);
 /// The status of a request that the service refused because of its rate limit.
 const TOO_MANY_REQUESTS: u16 = 429;
 /// The maximum number of unanswered requests before the first response. Later, it is multiplied by one plus the number
-/// of requests in a usual round trip. This is enough to keep pace, and so few that a stalled service does not receive
-/// many at once when it continues.
+/// of requests in a usual round trip. This is enough to keep pace, and few enough that a stalled service does not
+/// receive many at once when it continues.
 const MAX_UNANSWERED: f64 = 4.0;
 /// The maximum number of unanswered requests at any time: three seconds at full pace. Beyond it, the service is not
 /// keeping up.
@@ -67,7 +67,7 @@ const SILENT: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(10);
 /// The longest time until a member asks again, because others may have changed the state.
 const MAX_ASK_INTERVAL: Duration = Duration::from_millis(250);
-/// The part of its expected wait after which a member asks again if its turn is not the next. Once it is next, it
+/// The part of its expected wait after which a member asks again if it is not next in turn. Once it is next, it
 /// receives the exact time.
 const ASK_AGAIN_PART: f64 = 0.8;
 /// The time after which a member that was not seen expires. The learned model expires if no member was seen for this
@@ -115,7 +115,7 @@ pub(crate) enum Endpoint {
 /// The answer to a member that wants to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// The member may send at once. The request counts as sent.
+    /// The member may send immediately. The request counts as sent.
     Admitted(Ticket),
     /// The member may not send before `earliest`, and perhaps later. It is expected to ask again at `again`.
     Wait {

@@ -117,7 +117,7 @@ impl Drop for HostBudget {
     }
 }
 
-/// Runs `work` on a blocking thread, or at once if no runtime exists any more.
+/// Runs `work` on a blocking thread, or on this thread if no runtime exists any more.
 fn in_background(state: &Arc<HostState>, work: impl FnOnce(&HostState) + Send + 'static) {
     let state = Arc::clone(state);
     match Handle::try_current() {
@@ -247,7 +247,7 @@ impl HostMember {
     }
 }
 
-/// Returns the current state.
+/// Returns the current state of the budget, without changing it.
 pub(super) fn look(options: &BudgetOptions) -> io::Result<BudgetState> {
     let file = HostMember::new(path(options));
     let now = clock::now();

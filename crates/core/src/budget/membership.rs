@@ -104,13 +104,14 @@ pub struct BudgetStats {
 /// The clients that share a budget, and their request rate.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BudgetState {
-    /// The place of the budget.
+    /// The place of the budget: `host`, or the server's URL without user and password.
     pub store: String,
     /// The name under which clients share the budget: the setting `company`, otherwise the client ID.
     pub company: String,
-    /// The clients that were seen within the last ten seconds. The client with the most requests is the first.
+    /// The clients that were seen within the last ten seconds. The client with the most requests comes first.
     pub members: Vec<MemberStats>,
-    /// The number of requests per second at which all clients together aim; null if no client used the budget lately.
+    /// The number of requests per second at which all clients together aim; null if no client has used the budget
+    /// recently.
     pub requests_per_second: Option<f64>,
     /// The pacing of requests. On a host: `universal` (evenly, right for every service), `refill` (the service counts
     /// like a token bucket) or `aligned` (with the windows of the service). On a server: `slots` (evenly).
@@ -130,7 +131,7 @@ pub(crate) struct SharingStatus {
 }
 
 impl SharingStatus {
-    /// Creates the status of a budget in this store that was not reached yet.
+    /// Creates the status of a budget in this store, which has not been reached yet.
     pub(super) fn new(store: &str) -> Self {
         let stats = BudgetStats {
             store: store.to_owned(),

@@ -1,4 +1,4 @@
-//! The budget that hosts share, on a Redis or Valkey server, whose script hands out send slots.
+//! The budget that hosts share, on a Redis or Valkey server, whose script assigns send slots.
 //!
 //! A [`RedisMember`] makes the decisions. It reads no clock and never waits. A task asks the server when the member
 //! requires it, over a connection that is opened when it is first needed, and again after a failure.

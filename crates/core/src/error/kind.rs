@@ -4,8 +4,8 @@ use ErrorKind::*;
 
 /// The kind of an error.
 ///
-/// The numbers are part of the interface: the C header, Python's classes and the exit codes of the
-/// command line are generated from them. They never change; new kinds are added at the end.
+/// The numbers are part of the interface: the C header, Python's classes and the exit codes of the command line are
+/// generated from them. They never change; new kinds are added at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(C)]

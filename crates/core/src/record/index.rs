@@ -108,8 +108,8 @@ pub(crate) struct ObjectIndex<'a> {
 }
 
 impl<'a> ObjectIndex<'a> {
-    /// Reads a text that is one object. It keeps at most `most` members, and as many items of arrays. The records are at
-    /// `key` if it is known; otherwise each array may be the records.
+    /// Reads a text that is one object. It keeps at most `most` members, and as many items of arrays. The records are
+    /// at `key` if it is known; otherwise each array may be the records.
     ///
     /// # Errors
     /// The reader's error if the text is not one JSON object.

@@ -3,7 +3,8 @@
 //!
 //! If other requests are under way and the rate limit is not used up, a refusal may mean that the service accepts no
 //! more requests at the same time. From then on, no more are sent at the same time. The number grows again by one at a
-//! time (additive increase), and more slowly after each refused trial, because each refusal also pauses the whole budget.
+//! time (additive increase), and more slowly after each refused trial, because each refusal also pauses the whole
+//! budget.
 
 use crate::budget::RequestOutcome;
 

@@ -61,7 +61,7 @@ pub(crate) struct PageRequest {
     /// True if the page is a trial of a larger size.
     is_trial: bool,
     offset: u64,
-    /// True if other pages arrived in the size in which this one failed. The others then need not become as small.
+    /// True if other pages arrived at the size at which this one failed. The others then need not become as small.
     is_alone: bool,
     /// True if the page was requested in a small size to see whether its size or its offset is refused.
     is_probed: bool,

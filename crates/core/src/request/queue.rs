@@ -32,8 +32,8 @@ pub(crate) struct AdmissionQueue {
     /// Each single call in the queue holds a clone. While there is one, the page at the head of the queue has the
     /// priority of a single call.
     waiting_calls: Arc<()>,
-    /// The outcomes of this client's own requests, and the number of the service's faults within the last minute. The gate
-    /// also knows the requests of others.
+    /// The outcomes of this client's own requests, and the number of the service's faults within the last minute. The
+    /// gate also knows the requests of others.
     outage: StdMutex<(Outage, LastMinute)>,
     /// This client's requests under way.
     in_flight: StdMutex<InFlight>,

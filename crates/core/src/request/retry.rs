@@ -37,8 +37,8 @@ impl Deadline {
         }
     }
 
-    /// Returns the deadline of a page of a scan. The time that it waits for other pages, for memory or for a service that
-    /// is down does not count.
+    /// Returns the deadline of a page of a scan. The time that it waits for other pages, for memory or for a service
+    /// that is down does not count.
     pub(crate) fn of_page(now: Time, timeout: Duration) -> Self {
         Deadline {
             is_extendable: true,
@@ -258,7 +258,7 @@ impl<'a> RetryState<'a> {
             });
         }
         if self.is_refused {
-            // A new token is requested, or a redirect is followed, at once.
+            // A new token is requested, or a redirect is followed, immediately.
             return Ok(Duration::ZERO);
         }
         let is_fault = self.is_fault(&error);

@@ -170,7 +170,7 @@ impl Service {
         })
     }
 
-    /// Waits for the turn of the call, and sends it once. Requests a token before if the call needs one.
+    /// Waits for the turn of the call, and sends it once. First requests a token if the call needs one.
     async fn attempt<T>(
         &self,
         call: &mut Call,
@@ -355,8 +355,8 @@ impl Service {
         error.with_message(format!("the service redirects to {why}"))
     }
 
-    /// Requests a token, in place of the call that needs it. If the service refuses the secret, and the source of the
-    /// secret now has another one, the token is requested once more.
+    /// Requests a token, at the place in the queue of the call that needs it. If the service refuses the secret, and
+    /// the source of the secret now has another one, the token is requested once more.
     async fn fetch_token(
         &self,
         state: &mut RetryState<'_>,

@@ -11,7 +11,7 @@ pub(crate) struct CallStats {
     pub(crate) retries: u64,
     /// The number of page requests with the status 429.
     pub(crate) rate_limited: u64,
-    /// The time that the first call in the queue waited for the budget.
+    /// The total time for which the first call in the queue waited for the budget.
     pub(crate) waited: Duration,
     /// The time that failed requests waited before they were sent again.
     pub(crate) backed_off: Duration,

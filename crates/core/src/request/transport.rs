@@ -333,7 +333,7 @@ mod tests {
         }
     }
 
-    /// Returns what the budget receives about a request to this address, which has this much time left.
+    /// Returns the reports that the budget receives for a request to this address, which has this much time left.
     async fn told(base_url: &str, left: Duration) -> Vec<&'static str> {
         let mut builder = Builder::default();
         builder.base_url(base_url);

@@ -67,8 +67,8 @@ impl Troubles {
         );
     }
 
-    /// Records that a call succeeded with the last of its `attempts`, sent at `sent`; `trouble` is its last failure, if it
-    /// had one.
+    /// Records that a call succeeded with the last of its `attempts`, sent at `sent`; `trouble` is its last failure, if
+    /// it had one.
     pub(super) fn succeeded(
         &self,
         now: Time,

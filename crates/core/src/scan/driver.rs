@@ -160,7 +160,7 @@ impl Driver {
         }
     }
 
-    /// Returns whether nothing was read yet, and the page size comes from the number of records wanted.
+    /// Returns whether nothing has been read yet, and the page size comes from the number of records wanted.
     fn page_size_is_limit(&self) -> bool {
         let ScanOptions {
             page_size, limit, ..

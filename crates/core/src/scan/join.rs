@@ -35,13 +35,13 @@ const READS_OF_END: u32 = 2;
 const MAX_READS_OF_END: u32 = 8;
 /// Limits the reads of the end over the whole scan if responses have no total.
 const MAX_READS_WITHOUT_TOTAL: u32 = 32;
-/// Limits how often an empty page is requested again before the scan accepts it.
+/// Limits the repeated requests for an empty page before the scan accepts it.
 const MAX_EMPTY_PAGES: u32 = 4;
-/// Limits the pages in a row that have no new records and end no farther along the list.
+/// Limits the pages in a row that have no new records and do not advance in the list.
 const MAX_PAGES_WITHOUT_PROGRESS: u32 = 12;
 /// Limits the pages without new records that are no farther along the list than the pages before them.
 const MAX_IDLE: u64 = 60;
-/// Limits how often a list is restarted because all its records were replaced.
+/// Limits the restarts of a list because all its records were replaced.
 const MAX_RESTARTS: u32 = 2;
 /// Limits the records that are remembered because a page did not show them.
 const MAX_MISSED: usize = 4096;
@@ -136,7 +136,7 @@ pub(crate) struct Joiner {
     visits: u32,
     /// The number of empty pages in a row that should have had records.
     empty_pages: u32,
-    /// The number of pages in a row that had no new records and ended no farther along the list.
+    /// The number of pages in a row that had no new records and did not advance in the list.
     pages_without_progress: u32,
     /// The number of pages without new records that were no farther along the list.
     idle: u64,
@@ -169,7 +169,8 @@ struct UnknownEnd {
 }
 
 impl UnknownEnd {
-    /// Records that no record follows the last one, which is at this offset. Returns whether this was seen often enough.
+    /// Records that no record follows the last one, which is at this offset. Returns whether this was seen often
+    /// enough.
     fn is_enough(&mut self, last_offset: Option<u64>) -> bool {
         let has_moved = last_offset < self.last_offset;
         self.times = if has_moved { 1 } else { self.times + 1 };

@@ -54,7 +54,7 @@ struct Pointer {
     name: String,
     /// The steps of the pointer, their escapes resolved.
     steps: Vec<String>,
-    /// True if a record had it.
+    /// True if a record had this field.
     matched: bool,
 }
 
@@ -154,7 +154,7 @@ impl FieldPolicy {
         Ok(())
     }
 
-    /// Returns how the policy alters the columns of records with this shape.
+    /// Returns the fields of records with this shape that the policy alters.
     fn altered(&self, shape: &ListShape) -> AlteredFields {
         let is_left_out = |name: &&str| {
             let mut own = self.of_field(name);
@@ -433,7 +433,7 @@ impl ScanOptions {
         Ok(identity)
     }
 
-    /// Returns the receipt of a scan that did not begin yet.
+    /// Returns the receipt of a scan that has not begun.
     pub fn receipt(&self, resource: ListName) -> Receipt {
         Receipt {
             resource: resource.name().to_owned(),

@@ -33,8 +33,9 @@ pub struct Receipt {
     #[serde(default)]
     #[schemars(extend("format" = "date-time"))]
     pub ended: Option<String>,
-    /// The values of the list's parameters, for example filters, that were sent with every page. For a header it is a
-    /// hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes.
+    /// The values of the list's parameters, for example filters, that were sent with every page. The value of a header
+    /// is recorded as a hash. `kept fields`, `dropped fields` and `hashed fields` name the fields that the scan keeps,
+    /// drops or hashes.
     #[serde(default)]
     pub parameters: BTreeMap<String, serde_json::Value>,
     /// The completeness of the scan: `proven` if every record that was present throughout the scan was delivered exactly
@@ -165,7 +166,7 @@ const ASSUMES: &str = "the list keeps its order and its records keep their ident
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completeness {
-    /// The scan did not reach the end of the list yet.
+    /// The scan has not reached the end of the list.
     #[default]
     Unfinished,
     /// Every record that was present throughout the scan was delivered exactly once. `basis` names the proof.
@@ -176,7 +177,7 @@ pub enum Completeness {
     Limited,
 }
 
-/// The basis of a proof of completeness. The strongest one is the first.
+/// The basis of a proof of completeness, from the strongest to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
@@ -206,7 +207,7 @@ pub enum Doubt {
     OrderChanged,
     /// Responses contradict each other, as if they came from copies of the list that lag behind.
     StaleReads,
-    /// Pages have no delivered record, or repeat delivered records without end.
+    /// Pages contain none of the delivered records, or repeat them endlessly.
     MovedTooFar,
     /// Several records have the same `id`.
     RepeatedId,
@@ -296,7 +297,7 @@ impl Receipt {
         self
     }
 
-    /// Returns the receipt without the `held` records that the caller did not receive yet.
+    /// Returns the receipt without the `held` records that the caller has not received yet.
     pub fn without(mut self, held: usize) -> Self {
         self.records = self.records.saturating_sub(held as u64);
         if held > 0 {
@@ -326,8 +327,8 @@ impl Receipt {
         (self.basis, self.assumes) = (None, None);
     }
 
-    /// Returns the reason why records may be missing although the scan reached the end of the list. `None` if it did not
-    /// reach the end, or if completeness is proven.
+    /// Returns the reason why records may be missing although the scan reached the end of the list. `None` if it did
+    /// not reach the end, or if completeness is proven.
     pub fn shortfall(&self) -> Option<String> {
         let (list, records) = (&self.resource, self.records);
         (self.completeness == Completeness::NotProven).then(|| {
@@ -338,8 +339,8 @@ impl Receipt {
         })
     }
 
-    /// Returns a warning about the names in `fields`, `drop` or `hash` that no record had; `None` if there are no such names, or
-    /// no records.
+    /// Returns a warning about the names in `fields`, `drop` or `hash` that no record had; `None` if there are no such
+    /// names, or no records.
     pub fn misspelled(&self) -> Option<String> {
         let names = self.unmatched_fields.join(", ");
         (self.records > 0 && !names.is_empty()).then(|| {

@@ -140,7 +140,8 @@ impl<P> Sequence<P> {
             self.joiner.evidence.note_total(&slice);
             self.total = match slice.total {
                 Some(total) => total,
-                // Without a total, the list is assumed to be twice as long as what was seen, until its end was seen.
+                // Without a total, the list is assumed to be twice as long as the part seen so far, until its end is
+                // seen.
                 None if slice.has_more && !self.has_ended => self.total.max(2 * slice.end()),
                 None if slice.has_more => self.total.max(slice.end() + 1),
                 None => self.total.min(slice.end()),

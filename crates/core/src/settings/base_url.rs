@@ -13,8 +13,8 @@ impl BaseUrl {
     /// Reads and checks a base URL.
     ///
     /// # Errors
-    /// `Config` unless it is an absolute https URL (or http on a loopback address, or anywhere if that is allowed) without
-    /// user, query and fragment.
+    /// `Config` unless it is an absolute https URL (or http on a loopback address, or anywhere if that is allowed)
+    /// without user, query and fragment.
     pub fn parse(text: &str, allows_http: bool) -> Result<Self> {
         let refuse = |why: &str| Err(Error::config(format!("base_url must {why}")));
         // URL parsers silently drop some of these characters, and the rest may be another host.

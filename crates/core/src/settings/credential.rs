@@ -55,7 +55,7 @@ pub(crate) struct Credential {
     source: SecretSource,
     /// The client ID that the secret belongs to.
     client_id: Option<String>,
-    /// The secret in use, after those that were in use before, which the service may still quote.
+    /// All secrets so far, the one in use last. The service may still quote an earlier one.
     known: Mutex<Vec<Secret>>,
 }
 

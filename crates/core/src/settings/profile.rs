@@ -14,8 +14,8 @@ use toml::{Table, Value};
 /// The section that is read if none is named.
 const DEFAULT: &str = "default";
 
-/// Reads a section of the profile file. Returns nothing if there is no file and no section was named. A file that cannot
-/// be read, or that belongs to others, is an error only if it is needed.
+/// Reads a section of the profile file. Returns nothing if there is no file and no section was named. A file that
+/// cannot be read, or that belongs to others, is an error only if it is needed.
 pub(super) fn load(
     name: Option<&str>,
     is_needed: bool,

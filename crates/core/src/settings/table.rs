@@ -1,13 +1,13 @@
 //! The table of settings: one row per setting. All surfaces use it.
 //!
-//! Core, the command line, C, C++ and Python read it at run time. `cargo xtask generate` includes this file and writes from it
-//! `settings/config.rs` (the struct `Config` and the setters of Rust), the signatures of Python and docs/settings.md. A new
-//! setting is a row here and the code that uses it, as `config.name`. A `Choice` also needs an enum of that name in
-//! `settings.rs`. `Setting::scope` decides from the kind whether single calls may change it.
+//! Core, the command line, C, C++ and Python read it at run time. `cargo xtask generate` includes this file and writes
+//! from it `settings/config.rs` (the struct `Config` and the setters of Rust), the signatures of Python and
+//! docs/settings.md. A new setting is a row here and the code that uses it, as `config.name`. A `Choice` also needs an
+//! enum of that name in `settings.rs`. `Setting::scope` decides from the kind whether single calls may change it.
 //!
-//! The name is the same everywhere: `connect_timeout` is `TALENTDATA_CONNECT_TIMEOUT` in the environment, `connect_timeout`
-//! in a profile and for `talentdata_config_set` in C, `--connect-timeout` on the command line, an argument of Python's
-//! `Client`, and a setter in Rust.
+//! The name is the same everywhere: `connect_timeout` is `TALENTDATA_CONNECT_TIMEOUT` in the environment,
+//! `connect_timeout` in a profile and for `talentdata_config_set` in C, `--connect-timeout` on the command line, an
+//! argument of Python's `Client`, and a setter in Rust.
 
 use SettingKind::{
     BaseUrl, Boolean, Budget, Choice, Command, Duration, File, Integer, ListPolicies, Number,

@@ -79,7 +79,7 @@ impl SettingValues {
         value.map(|(origin, text)| (*origin, text.expose()))
     }
 
-    /// Reads the secret from its source, if a service can be reached with it.
+    /// Reads the secret from its source, if `base_url` is set.
     ///
     /// # Errors
     /// `Config`, naming the setting.
@@ -116,14 +116,14 @@ impl SettingValues {
         Ok(self)
     }
 
-    /// Returns the client ID, which a command may know.
+    /// Returns the client ID from the settings, otherwise the one that the credential command returned.
     pub(crate) fn client_id(&self, name: &str) -> Result<Option<String>> {
         let held = self.credential.as_ref();
         let held = held.and_then(|held| held.client_id().map(str::to_owned));
         Ok(self.text(name)?.or(held))
     }
 
-    /// Returns the secret, from whichever source the settings name.
+    /// Returns the secret from the source that the settings name.
     pub(crate) fn credential(&self) -> Option<Arc<Credential>> {
         self.credential.clone()
     }
@@ -141,7 +141,7 @@ impl SettingValues {
         let mut names = vec!["base_url", "client_id", "client_secret"];
         names.retain(|name| match *name {
             "client_secret" => !self.knows_secret(),
-            // A command may know the ID.
+            // The credential command may return the ID.
             "client_id" => !self.has(name) && !self.has("credential_command"),
             name => !self.has(name),
         });
@@ -159,7 +159,7 @@ impl SettingValues {
         Ok(secret.cloned())
     }
 
-    /// Reads the path of a file. The current directory may change while a client exists.
+    /// Reads the path of a file, and makes it absolute, because the current directory may change while a client exists.
     pub(crate) fn file(&self, name: &str) -> Result<Option<PathBuf>> {
         let path = self.text(name)?.map(std::path::absolute).transpose();
         path.map_err(|_| Error::config(format!("{name} must be the path of a file")))

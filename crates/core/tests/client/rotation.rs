@@ -1,5 +1,5 @@
-//! Secrets that are replaced while a client uses them: read again from a file, a command or a function, and only when the
-//! service refuses the one in use.
+//! Secrets that are replaced while a client uses them: read again from a file, a command or a function, and only when
+//! the service refuses the one in use.
 
 use crate::stub::{self, reply, token};
 use std::os::unix::fs::PermissionsExt;
@@ -21,7 +21,7 @@ struct Service {
     tried: Arc<Mutex<Vec<String>>>,
 }
 
-/// Starts the service. `replaced` is called when the old secret is refused from now on.
+/// Starts the service. `replaced` is called when the service begins to refuse the old secret.
 fn service(replaced: impl Fn() + Send + Sync + 'static) -> Service {
     let (pages, tried) = (Mutex::new(0), Arc::new(Mutex::new(Vec::new())));
     let noted = Arc::clone(&tried);

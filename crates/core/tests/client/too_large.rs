@@ -14,7 +14,8 @@ use talentdata_sandbox::{LargeLimits, Options, Total};
 
 type Answer = (u16, &'static str, String);
 
-/// Returns a client of a service that gives this answer to requests for pages of contacts, and the limits that were requested.
+/// Returns a client of a service that gives this answer to requests for pages of contacts, and the limits that were
+/// requested.
 fn client(
     change: impl FnOnce(&mut Builder),
     answer: impl Fn(&Request) -> Answer + Send + Sync + 'static,

@@ -1,12 +1,12 @@
 //! The table of options: one row per option of scans, exports, syncs and mirrors. Every surface reads it.
 //!
-//! C, Python and the command line read it at run time, and `cargo xtask generate` includes this file and writes docs/options.md
-//! from it. A new option is a row here, its line in `JobOptions::set`, and the code that uses it.
+//! C, Python and the command line read it at run time, and `cargo xtask generate` includes this file and writes
+//! docs/options.md from it. A new option is a row here, its line in `JobOptions::set`, and the code that uses it.
 //!
 //! The name is the same everywhere: `page_size` is `page_size` for `talentdata_options_set` in C and as an argument in
 //! Python, and `--page-size` on the command line.
 
-use JobKind::{Export, Mirror, Scan, Schema, Sync};
+use JobKind::{Changes, Export, Mirror, Scan, Schema, Sync};
 use OptionKind::{Age, Choice, Columns, Count, CountOrShare, Flag, Mode, Names};
 
 /// An option of a scan, an export, a sync or a mirror.
@@ -54,8 +54,10 @@ pub enum JobKind {
     Sync,
     /// The schema of a list.
     Schema,
-    /// Records or changes in a mirror.
+    /// Records in a mirror.
     Mirror,
+    /// Changes in a mirror.
+    Changes,
 }
 
 /// Every option.
@@ -93,20 +95,20 @@ pub const JOB_OPTIONS: &[JobOption] = &[
     JobOption {
         name: "columns",
         kind: Choice(&["typed", "json"]),
-        jobs: &[Scan, Export, Schema, Mirror],
+        jobs: &[Scan, Export, Schema, Mirror, Changes],
         what: "Types of nested values and of timestamps: lists, structs and timestamps (typed, the default), or JSON text and \
                strings (json). CSV always has the text of the service",
     },
     JobOption {
         name: "schema",
         kind: Columns,
-        jobs: &[Scan, Export, Mirror],
+        jobs: &[Scan, Export, Mirror, Changes],
         what: "The columns of one list, as `talentdata schema` prints them, instead of inferred columns or those of the mirror. Receipts list any differences",
     },
     JobOption {
         name: "on_new_field",
         kind: Choice(&["keep", "freeze", "fail"]),
-        jobs: &[Scan, Export, Sync, Mirror],
+        jobs: &[Scan, Export, Sync, Mirror, Changes],
         what: "The treatment of fields without a column, and of values that do not fit the type of their column: keep them and report them (keep, the default), keep them silently (freeze), or fail. They are kept in the column _extra; with keep, a sync adds columns for new fields",
     },
     JobOption {
@@ -118,7 +120,7 @@ pub const JOB_OPTIONS: &[JobOption] = &[
     JobOption {
         name: "batch_rows",
         kind: Count(1, 1_048_576),
-        jobs: &[Scan, Mirror],
+        jobs: &[Scan, Mirror, Changes],
         what: "Rows of each record batch of an Arrow stream, 4096 by default. Batches have fewer if their rows are large, and \
                before an error",
     },
@@ -179,19 +181,20 @@ pub const JOB_OPTIONS: &[JobOption] = &[
     JobOption {
         name: "before",
         kind: Flag,
-        jobs: &[Mirror],
+        jobs: &[Changes],
         what: "Add the version before an update to each change, as `before` in JSON Lines and as the column _before",
     },
 ];
 
 impl JobKind {
     /// All jobs with their names in a sentence.
-    const ALL: [(JobKind, &str); 5] = [
+    const ALL: [(JobKind, &str); 6] = [
         (Scan, "scans"),
         (Export, "exports"),
         (Sync, "syncs"),
         (Schema, "schemas"),
         (Mirror, "mirrors"),
+        (Changes, "changes"),
     ];
 
     /// Returns the options of the job.

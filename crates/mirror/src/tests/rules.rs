@@ -75,7 +75,7 @@ fn a_doubtful_scan_between_two_proven_ones_deletes_nothing() {
     let lacking = syncs.iter().map(|sync| sync.shortfall.is_some());
     let doubts = [false, true, false, true, false, false];
     assert!(lacking.eq(doubts));
-    // A counted scan deletes missing records at once.
+    // A counted scan deletes missing records immediately.
     trial.step(&contacts(0..18), None);
     assert_eq!(trial.step(&contacts(0..18), COUNTED), "delete c-18");
 }

@@ -4,7 +4,7 @@
 use super::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// A list, and the outcomes of its records.
+/// A list that changes at random.
 struct List {
     random: fastrand::Rng,
     /// Identities and versions, in the order of the list.
@@ -136,7 +136,7 @@ fn run(seed: u64, syncs: u64) -> (usize, usize) {
         for key in ops(&changes, "update") {
             assert!(delivered.contains(&key));
         }
-        // A counted scan deletes a lacking record at once, and otherwise the second proven scan does.
+        // A counted scan deletes a missing record immediately; otherwise, the second proven scan that lacks it does.
         let scans = |key: &String, lacked: &HashMap<String, u32>| match scan.proof {
             None => 0,
             _ => lacked.get(key).copied().unwrap_or(0) + 1,

@@ -134,7 +134,7 @@ fn tell(seed: u64, counts: &mut [Counts; 2]) {
             }
             13..15 if !copies.is_empty() => {
                 let (bytes, of) = &copies[random.usize(..copies.len())];
-                // The copy overwrites the file, or replaces it by another one.
+                // The copy overwrites the file, or replaces it with another one.
                 if random.bool() {
                     fs::write(&trial.path, bytes).unwrap();
                 } else {

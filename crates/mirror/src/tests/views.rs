@@ -122,8 +122,8 @@ pub(super) fn questions() -> Vec<(String, String)> {
     all
 }
 
-/// The child of `cargo xtask test sqlites`: creates a mirror, and next to it queries with their answers as JSON. Then each
-/// line of its input takes a sync one step further.
+/// The child of `cargo xtask test sqlites`: creates a mirror, and next to it queries with their answers as JSON. Then
+/// each line of its input takes a sync one step further.
 #[test]
 fn child() {
     let Ok(path) = std::env::var(PATH) else {

@@ -1,7 +1,7 @@
 //! The table of options of a sandbox: one row per option. The command line and Python read it.
 //!
-//! A new option is a row here, its field in [`Options`], and the code that uses it. The name is the argument of Python's
-//! `Sandbox`, and with `-` for `_` the flag of `talentdata sandbox`.
+//! A new option is a row here, its field in [`Options`], and the code that uses it. The name is the argument of
+//! Python's `Sandbox`, and with `-` for `_` the flag of `talentdata sandbox`.
 
 use super::{Ids, LargeLimits, ListOrder, Options, Pages, Tokens, Total};
 use crate::limit::{Policy, ResetRounding};

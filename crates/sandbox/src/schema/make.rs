@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value};
 const USUAL_VALUES: usize = 300;
 /// The maximum number of values. If a schema needs more, nothing is made.
 const MAX_VALUES: usize = 5000;
-/// Limits how often a schema may lead back to itself.
+/// Limits the repetitions of a schema that leads back to itself.
 const MAX_REPEATS: usize = 2;
 /// Limits the length of a string. A longer string would be useless.
 const MAX_TEXT: u64 = 1 << 20;

@@ -47,7 +47,8 @@ pub(crate) struct Outage {
     pub(crate) probe_at: Time,
 }
 
-/// Returns whether a response says that the service is down. A 503 that shows an exhausted budget is about the rate limit.
+/// Returns whether a response says that the service is down. A 503 that shows an exhausted budget is about the rate
+/// limit.
 pub(crate) fn is_failure(status: u16, headers: &RateHeaders) -> bool {
     let is_limit = status == 503 && headers.remaining == Some(0);
     !is_limit && of_status(status).is_some_and(|failure| failure.course == Course::Outage)

@@ -17,16 +17,17 @@ use serde::{Deserialize, Serialize};
 use super::ledger::{COUNT_MARGIN, Ledger, NOISE_FLOOR, RESERVED, SentRequest};
 use super::windows::Windows;
 
-/// The number of slots that are unused at the start. A sliding counter never allows them. Other servers show within
-/// seconds that they do.
+/// The number of slots that stay unused until responses show that the server allows them. A sliding counter never does.
+/// Other servers do within seconds.
 const INITIAL_RESERVE: f64 = 1.0;
 /// The smallest number of slots. With fewer, the responses would teach nothing.
 const MIN_SLOTS: f64 = 2.0;
-/// The part of a window over which the pace is even. So a timer that fires a millisecond late costs no requests.
+/// The part of a window over which the pace is averaged, so that a timer that fires a millisecond late costs no
+/// requests.
 const EVEN_SPAN: f64 = 0.3;
 /// The shortest gap between requests, as a part of the even gap.
 const MIN_GAP_PART: f64 = 0.95;
-/// The pace of a bucket is this much denser than the limit.
+/// The gap between requests to a token bucket, as a part of the gap that the limit demands.
 const CATCH_UP_REFILL: f64 = 0.92;
 /// The number of windows that must agree before slots grow.
 const AGREEING_WINDOWS: f64 = 3.0;
@@ -198,7 +199,7 @@ impl Pace {
             let remaining = entry.remaining.unwrap_or(ASSUMED_COUNT);
             self.span.1 = self.span.1.min(remaining);
         }
-        // If others have taken slots, the slots that they leave may be used at once.
+        // If others have taken slots, the slots that they leave may be used immediately.
         let others_took = self.slots < OWN_PART * self.limit;
         if now < self.span.0 + if others_took { 1.0 } else { AGREEING_WINDOWS } {
             return;

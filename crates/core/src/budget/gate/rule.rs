@@ -10,7 +10,8 @@ use super::{Endpoint, TOO_MANY_REQUESTS, Ticket, Time, WINDOW, back_off};
 
 /// First and longest back-off in seconds after a refusal that names a time, which the server knows better.
 const BACKOFF_WITH_HINT: (f64, f64) = (0.25, 16.0);
-/// First and longest back-off in seconds after a refusal without a time. The first is the window of the documented limit.
+/// First and longest back-off in seconds after a refusal without a time. The first is the window of the documented
+/// limit.
 const BACKOFF_WITHOUT_HINT: (f64, f64) = (1.0, 16.0);
 /// First and longest back-off in seconds after a 503. If the service keeps failing, `outage` decides.
 const BACKOFF_503: (f64, f64) = (0.1, 1.6);

@@ -1,8 +1,8 @@
 //! The order in which the members of a gate send: single calls before scans, and otherwise the least recently served
 //! first.
 //!
-//! A member that must wait receives the time at which it should ask again, and is expected then. The others do not wait for a member
-//! that is expected later, or that missed its time, because it may be stopped or killed.
+//! A member that must wait receives the time at which it should ask again, and is expected then. The others do not wait
+//! for a member that is expected later, or that missed its time, because it may be stopped or killed.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -15,9 +15,9 @@
 //! before.
 //!
 //! If the edges of windows are known, neither latency nor jitter costs requests, provided that all requests fit between
-//! the edges. If each window opens with a request instead, the even pace is kept, which comes within two points of the
-//! optimum. The trial detects such windows: they count its first requests in the previous window, which becomes more
-//! likely with each step.
+//! the edges. If each window opens with a request instead, the even pace is kept, which comes within two percentage
+//! points of the optimum. The trial detects such windows: they count its first requests in the previous window, which
+//! becomes more likely with each step.
 
 use std::ops::Range;
 
@@ -38,8 +38,8 @@ const EDGES_TO_ALIGN: u32 = 3;
 const RETRY_ALIGNMENT_AFTER: f64 = 15.0;
 
 /// The interval in which a window began, in send times of the fastest requests. A request that is sent after the
-/// interval is counted in the new window regardless of its speed. A request that was as fast as the fastest and was sent
-/// before the interval was counted in the old window.
+/// interval is counted in the new window regardless of its speed. A request that was as fast as the fastest and was
+/// sent before the interval was counted in the old window.
 pub(super) type Edge = Range<f64>;
 
 /// The edges that were found, and the alignment with them.
@@ -119,9 +119,9 @@ const CLOCK_DRIFT: f64 = 0.01;
 /// The part of the shortest round trip by which a request may be faster than all earlier ones. As the first request of
 /// a window, it would otherwise fall into the previous window.
 const RTT_DROP_MARGIN: f64 = 0.3;
-/// The number of trial windows, in which the first request is sent alone, and one request less is sent. If windows open
-/// with a request, a first request that is faster than the earlier ones falls into the previous window, and no other
-/// request does.
+/// The number of trial windows. In each of them, the first request is sent alone, and one request fewer is sent in
+/// total. If windows open with a request, a first request that is faster than the earlier ones falls into the previous
+/// window, and no other request does.
 const MIN_TRIAL_WINDOWS: u32 = 3;
 /// The difference between the mean and the shortest round trip that adds one window to the trial, up to two. A first
 /// request that is slower by chance reveals nothing.

@@ -23,7 +23,7 @@ const LATENESS_SHRINK: f64 = 0.9;
 /// The maximum number of unanswered requests at any time: three seconds at full pace. Beyond it, the service is not
 /// keeping up.
 const MAX_IN_FLIGHT: usize = 128;
-/// The wait after which a scan asks with the next higher class, so that nobody waits forever.
+/// The wait after which a scan asks with the next higher class, so that no scan waits forever.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The wait for a scan's send slot from which a single call asks for its own slot instead.
 const MAX_WAIT_FOR_SCAN_SLOT: Duration = Duration::from_millis(100);

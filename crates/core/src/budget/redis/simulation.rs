@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 use talentdata_sandbox::limit::{Limiter, Policy, ResetRounding};
 
-/// The line of the script that reads the clock. The test replaces it by its own time.
+/// The line of the script that reads the clock. The test replaces it with its own time.
 const CLOCK: &str = r#"local clock = redis.call("TIME")
 local now = tonumber(clock[1]) + tonumber(clock[2]) / 1e6
 "#;

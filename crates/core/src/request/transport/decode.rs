@@ -14,7 +14,7 @@ const PIECE: usize = 512;
 /// Decodes one body.
 pub(super) struct Decoder(Vec<Coding>);
 
-/// One coding, and the bytes that it did not pass on yet.
+/// One coding, and the bytes that it has not passed on yet.
 enum Coding {
     Gzip(Gzip),
     /// The first two bytes, which distinguish zlib from raw deflate, are not known yet.

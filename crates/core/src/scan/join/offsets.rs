@@ -48,7 +48,7 @@ pub(super) struct Rereading {
     place: u64,
 }
 
-/// Limits how often the page at offset 0 is read again to see whether another page was misplaced.
+/// Limits the repeated reads of the page at offset 0, which show whether another page was misplaced.
 const MAX_SUSPICIONS: u32 = 4;
 
 /// Returns the page that holds the record at this offset and ends farthest along the list. The page begins at a
@@ -165,8 +165,9 @@ impl Joiner {
             }
             return None;
         }
-        // Only the second page can show this. A later page may have nothing new because the scan stepped back. The
-        // second page may have nothing new if the first page became shorter and the frontier is now after it.
+        // Only the second page can show that it is misplaced. A later page may have nothing new because the scan
+        // stepped back. The second page may have nothing new if the first page became shorter and the frontier is now
+        // after it.
         let is_behind = test.frontier_at.is_none() && edge < test.records;
         if edge >= self.granted || is_behind {
             return None;
