@@ -6,7 +6,6 @@ The tables have no colours, so that they are readable in light and dark themes. 
 from __future__ import annotations
 
 import datetime
-import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -81,18 +80,20 @@ def lines(record: Record) -> str:
 
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> str:
     """Returns a table as HTML. All texts are escaped."""
+    # Only notebooks need this module, which takes long to import.
+    from html import escape
 
     def cells(kind: str, texts: Sequence[object]) -> str:
-        made = (f'<{kind} style="{_CELL}">{html.escape(shown(text))}</{kind}>' for text in texts)
+        made = (f'<{kind} style="{_CELL}">{escape(shown(text))}</{kind}>' for text in texts)
         return f"<tr>{''.join(made)}</tr>"
 
-    parts = [f"<div><strong>{html.escape(shown(title))}</strong></div>"]
+    parts = [f"<div><strong>{escape(shown(title))}</strong></div>"]
     body = [cells("td", row) for row in rows]
     if body:
         top = f"<thead>{cells('th', head)}</thead>" if head else ""
         parts.append(f'<table style="{_TABLE}">{top}<tbody>{"".join(body)}</tbody></table>')
     if note:
-        parts.append(f'<div style="opacity:.7">{html.escape(note)}</div>')
+        parts.append(f'<div style="opacity:.7">{escape(note)}</div>')
     return f"<div>{''.join(parts)}</div>"
 
 
