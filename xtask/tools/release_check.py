@@ -64,7 +64,8 @@ def crates():
     names = [one["name"] for one in metadata()["packages"] if one["name"] != "xtask"]
     with tempfile.TemporaryDirectory() as directory:
         chosen = [option for name in names for option in ("--package", name)]
-        command = [CARGO, "package", "--locked", "--no-verify", "--target-dir", directory]
+        # A lock file of its own would need the other crates from the registry, where they are not yet.
+        command = [CARGO, "package", "--no-verify", "--exclude-lockfile", "--target-dir", directory]
         output(*command, *chosen, cwd=ROOT)
 
 
