@@ -59,9 +59,13 @@ def contents():
     test_dist.inspect([file for file in found if str(file).endswith((".whl", wanted["the tarballs"]))])
 
 
+#: The packages of the workspace that only contribute to other packages: the C libraries and the Python module.
+NO_CRATES = {"xtask", "talentdata-ffi-c", "talentdata-ffi-sandbox", "talentdata-py"}
+
+
 def crates():
-    """Packs each crate as cargo would publish it."""
-    names = [one["name"] for one in metadata()["packages"] if one["name"] != "xtask"]
+    """Packs each crate that Rust programs use, as cargo would publish it."""
+    names = [one["name"] for one in metadata()["packages"] if one["name"] not in NO_CRATES]
     with tempfile.TemporaryDirectory() as directory:
         chosen = [option for name in names for option in ("--package", name)]
         # A lock file of its own would need the other crates from the registry, where they are not yet.
