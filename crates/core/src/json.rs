@@ -93,6 +93,11 @@ pub fn by_name<'a, V>(members: Vec<(&'a str, V)>) -> Vec<(Cow<'a, str>, V)> {
 
 /// Returns whether a raw name (without quotes) equals `name` once its escapes are resolved.
 pub fn is_named(raw: &str, name: &str) -> bool {
+    let begin = raw.as_bytes().first();
+    // Most names differ in their first byte.
+    if begin != name.as_bytes().first() && begin != Some(&b'\\') {
+        return false;
+    }
     if is_escaped(raw) {
         text(raw).is_some_and(|text| text == name)
     } else {
@@ -126,7 +131,8 @@ pub fn is_object(text: &str) -> bool {
 
 /// Returns whether a JSON value that is within `outer` levels is nested deeper than a record may be.
 pub(crate) fn is_too_deep(json: &str, outer: usize) -> bool {
-    if !json.starts_with(['[', '{']) {
+    // Each level takes two bytes.
+    if !json.starts_with(['[', '{']) || outer + json.len() / 2 <= MAX_JSON_DEPTH {
         return false;
     }
     let opens = json.bytes().filter(|byte| matches!(byte, b'[' | b'{'));

@@ -227,15 +227,33 @@ impl RawRecord {
         if self.page.is_whole {
             return json::each_member(self.as_str(), take);
         }
+        for member in self.places() {
+            take(self.page.piece(member.name), self.page.piece(member.value));
+        }
+    }
+
+    /// Returns the raw names of the members of a record that is part of a page.
+    pub(crate) fn member_names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.places()
+            .iter()
+            .map(|place| self.page.piece(place.name))
+    }
+
+    /// Returns the raw value of a member of a record that is part of a page.
+    pub(crate) fn member_value(&self, member: usize) -> &str {
+        let place = self.places().get(member);
+        place.map_or("", |place| self.page.piece(place.value))
+    }
+
+    /// Returns the places of the members of a record that is part of a page.
+    fn places(&self) -> &[MemberPlace] {
         let end = |item: &Item| item.members_end;
         let before = self
             .index
             .checked_sub(1)
             .and_then(|at| self.page.index.items.get(at));
         let members = before.map_or(0, end)..self.item().map_or(0, end);
-        for member in self.page.index.members.get(members).unwrap_or_default() {
-            take(self.page.piece(member.name), self.page.piece(member.value));
-        }
+        self.page.index.members.get(members).unwrap_or_default()
     }
 
     /// Returns the record as `T`.

@@ -105,7 +105,7 @@ impl<T> Scan<T> {
         pages.unproven = options.unproven;
         pages.altered = options.altered(resource.shape());
         let driver = Driver::new(Arc::clone(service), resource, options);
-        pages._driver.spawn(driver.run(sender));
+        pages._driver.spawn(Box::pin(driver.run(sender)));
         Scan { pages, read }
     }
 

@@ -130,21 +130,22 @@ impl ResumableFile {
     /// Returns the files, and creates them if they do not exist. The first checkpoint is stored before the files are
     /// created, because it proves that they are ours.
     fn files(&mut self) -> Result<&mut Files> {
-        let files = match self.files.take() {
-            Some(files) => files,
+        // Moving the files out and back for each record would copy some kilobytes.
+        match self.files {
+            Some(ref mut files) => Ok(files),
             None => {
                 self.note_discarded();
                 self.work.clear()?;
                 self.work.store(&self.checkpoint)?;
                 self.stored = None;
-                Files {
+                let files = Files {
                     data: AppendFile::open(self.work.file(DATA), None)?,
                     ids: AppendFile::open(self.work.file(IDS), None)?,
                     output: None,
-                }
+                };
+                Ok(self.files.insert(files))
             }
-        };
-        Ok(self.files.insert(files))
+        }
     }
 
     /// Records and logs that the work of an earlier export is discarded, if there is any.

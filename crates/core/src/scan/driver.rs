@@ -181,7 +181,8 @@ impl Driver {
             (None, None) => PageLimit::Usual,
         };
         let arguments = self.options.arguments.clone();
-        self.underway.spawn(async move {
+        // Tokio copies a task's future several times, and this one has some kilobytes.
+        self.underway.spawn(Box::pin(async move {
             let key = key.as_deref();
             let page = Page::fetch(
                 &service,
@@ -200,7 +201,7 @@ impl Driver {
                     (page, slice)
                 }),
             )
-        });
+        }));
     }
 
     /// Returns a batch of the new records of a page, with a receipt that covers them.

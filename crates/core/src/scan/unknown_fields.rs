@@ -34,13 +34,24 @@ struct PageName<'a> {
 
 /// Counts the unknown fields of records of a list of this shape.
 pub(super) fn count(receipt: &mut Receipt, shape: &ListShape, records: &[RawRecord]) {
-    let mut names = Vec::with_capacity(MAX_PAGE_NAMES);
+    let mut names: Vec<PageName<'_>> = Vec::with_capacity(MAX_PAGE_NAMES);
+    // The places of the members of the previous record. Most records have the same names in the same order.
+    let mut places: Vec<usize> = Vec::new();
     for record in records {
-        let mut next = 0;
-        record.each_member(|raw, value| {
+        let known = places.iter().filter_map(|place| names.get(*place));
+        if known.map(|name| name.raw).eq(record.member_names()) {
+            for (member, place) in places.iter().enumerate() {
+                count_member(receipt, names.get_mut(*place), record, member);
+            }
+            continue;
+        }
+        places.clear();
+        for (member, raw) in record.member_names().enumerate() {
+            let next = places.last().map_or(0, |last| last + 1);
             let place = position(&names, next, raw).unwrap_or_else(|| {
                 if names.len() == MAX_PAGE_NAMES {
                     add_unknown(&mut receipt.unknown_fields, names.drain(..));
+                    places.clear();
                 }
                 let field = field(shape, raw);
                 names.push(PageName {
@@ -50,24 +61,32 @@ pub(super) fn count(receipt: &mut Receipt, shape: &ListShape, records: &[RawReco
                 });
                 names.len() - 1
             });
-            next = place + 1;
-            let Some(name) = names.get_mut(place) else {
-                return;
-            };
-            let Some(field) = name.field else {
-                name.unknown += 1;
-                return;
-            };
-            if !field.known_values.is_empty()
-                && let Some(value) = json::decoded(value)
-                && !field.known_values.contains(&value.as_ref())
-            {
-                let counts = receipt.unknown_values.entry(field.name.to_owned());
-                add(counts.or_default(), &value, 1);
-            }
-        });
+            places.push(place);
+            count_member(receipt, names.get_mut(place), record, member);
+        }
     }
     add_unknown(&mut receipt.unknown_fields, names.into_iter());
+}
+
+/// Counts a member of a record if its name, or its value, is unknown.
+fn count_member(
+    receipt: &mut Receipt,
+    name: Option<&mut PageName<'_>>,
+    record: &RawRecord,
+    member: usize,
+) {
+    let Some(name) = name else { return };
+    let Some(field) = name.field else {
+        name.unknown += 1;
+        return;
+    };
+    if !field.known_values.is_empty()
+        && let Some(value) = json::decoded(record.member_value(member))
+        && !field.known_values.contains(&value.as_ref())
+    {
+        let counts = receipt.unknown_values.entry(field.name.to_owned());
+        add(counts.or_default(), &value, 1);
+    }
 }
 
 /// Returns the place of a raw name. `next` is the most likely place, because most records have the names of the
