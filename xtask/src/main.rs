@@ -37,13 +37,13 @@ Usage: cargo xtask VERB
   generate           write every generated file from spec/openapi.json
   generate --check   say which generated files differ, and fail if any does
   generate --spec FILE            take FILE (JSON or YAML) as spec/openapi.json, and generate from it
-  generate --spec FILE --dry-run  say what FILE would yield; write nothing
-  generate --spec FILE --header DIRECTORY  write only the C header of what FILE has, service.h, into DIRECTORY
+  generate --spec FILE --dry-run  print the files that FILE would change; write nothing
+  generate --spec FILE --header DIRECTORY  write only service.h, the C header for FILE, into DIRECTORY
   generate --strict  any of these: what is not generated, or gets another name, is an error
-  spec-diff OLD [NEW] [--json]  what changes between two specs, for each language, and the version it
-                     asks for; each is a file or a git revision, NEW is spec/openapi.json where left out;
-                     exits with 0, or with 3 where something breaks
-  dist               build everything that is handed out into target/dist, with SHA256SUMS
+  spec-diff OLD [NEW] [--json]  compare two specs: the changes for each language, and the version they
+                     need; each is a file or a git revision, NEW is spec/openapi.json by default;
+                     exits with 0, or with 3 if a change breaks code
+  dist               build all packages into target/dist, with SHA256SUMS
   dist cli           one part of it (parts: python cli c deb)
   dist c --prefix P  build the C library and install it, with headers, CMake and pkg-config files
   test               everything CI runs: format, lints, drift, tidy, all tests
@@ -52,9 +52,9 @@ Usage: cargo xtask VERB
   test sqlites       a mirror, read by SQLite from 3.26 to ours, pandas and DuckDB as another user
   test engines       lists that are not proven in Dask, Ray and Daft, and the changes of a mirror in dlt
   test inject        the commands, Python and C under limits of the system, and with system calls that fail
-  test dist          the packages in target/dist, tried as their users do
+  test dist          the packages in target/dist, used as users would
   release-check      what breaks since the last tag, and sizes, notices and bills of materials in target/dist
-  test instructions  what a record costs the command line, in instructions of the processor
+  test instructions  the processor's instructions per record on the command line
   test readers       files that were exported, read by packages of the last three years
   docs               the manual as a site with a search, into target/docs
   bench              measure this client beside others, and write tests/bench/RESULTS.md
