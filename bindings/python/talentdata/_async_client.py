@@ -14,6 +14,7 @@ from ._operations import AsyncOperations
 from ._progress import Wanted, run_async
 from ._results import BudgetState, Receipt, SyncReceipt
 from ._talentdata import RawJob, Record, list_name
+from ._warning import checked
 
 if TYPE_CHECKING:
     import pyarrow
@@ -82,7 +83,7 @@ class AsyncClient(AsyncOperations):
             path = os.path.join(directory, f"{name}.{format}")
             jobs.append((name, RawJob(self, False, (name, parameters), path, options, format)))
         RawJob.check_kept([job for _, job in jobs])
-        return [Receipt(await run_async(job, name, progress)) for name, job in jobs]
+        return [checked(Receipt(await run_async(job, name, progress))) for name, job in jobs]
 
     async def sync(
         self,
@@ -154,7 +155,7 @@ class AsyncClient(AsyncOperations):
         options |= {"page_size": page_size, "fields": fields, "drop": drop, "hash": hash}
         # All jobs are checked before the first one runs.
         jobs = [(list[0], RawJob(self, True, list, path, options)) for list in self._names(resources)]
-        return [SyncReceipt(await run_async(job, name, progress)) for name, job in jobs]
+        return [checked(SyncReceipt(await run_async(job, name, progress))) for name, job in jobs]
 
     def budget_state(self) -> BudgetState:
         """Returns the clients that share the request budget of this client, and their use of it. Sends no request.

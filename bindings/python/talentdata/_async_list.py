@@ -15,7 +15,7 @@ from ._process import interrupts
 from ._progress import Wanted, follow, iterate_async, run_async, start
 from ._results import Plan, Receipt
 from ._talentdata import BaseClient, RawJob, RawScan, Record, Table
-from ._warning import warn
+from ._warning import checked, warn, warn_of_names
 
 if TYPE_CHECKING:
     import pandas
@@ -176,7 +176,7 @@ class AsyncList(Generic[R]):
         options |= {"fields": fields, "drop": drop, "hash": hash}
         options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         job = RawJob(self._client, False, self._list, path, options, format)
-        return Receipt(await run_async(job, self._list[0], progress))
+        return checked(Receipt(await run_async(job, self._list[0], progress)))
 
     async def page(self, limit: int | None = None, offset: int = 0) -> Page[R]:
         """Returns one page, as the service sends it.
@@ -283,6 +283,7 @@ class AsyncScan(Generic[R]):
             on_progress()
         frame = convert(self._scan.table())
         warn(self._scan.take_warning())
+        warn_of_names(self.receipt)
         # The scan drops its table only now. If the conversion is interrupted, the caller can call again.
         self._scan.table_taken()
         return frame

@@ -14,6 +14,7 @@ from ._operations import Operations
 from ._progress import Wanted, run_blocking
 from ._results import BudgetState, Receipt, SyncReceipt
 from ._talentdata import RawJob, Record, list_name
+from ._warning import checked
 
 if TYPE_CHECKING:
     import pyarrow
@@ -82,7 +83,7 @@ class Client(Operations):
             path = os.path.join(directory, f"{name}.{format}")
             jobs.append((name, RawJob(self, False, (name, parameters), path, options, format)))
         RawJob.check_kept([job for _, job in jobs])
-        return [Receipt(run_blocking(job, name, progress)) for name, job in jobs]
+        return [checked(Receipt(run_blocking(job, name, progress))) for name, job in jobs]
 
     def sync(
         self,
@@ -154,7 +155,7 @@ class Client(Operations):
         options |= {"page_size": page_size, "fields": fields, "drop": drop, "hash": hash}
         # All jobs are checked before the first one runs.
         jobs = [(list[0], RawJob(self, True, list, path, options)) for list in self._names(resources)]
-        return [SyncReceipt(run_blocking(job, name, progress)) for name, job in jobs]
+        return [checked(SyncReceipt(run_blocking(job, name, progress))) for name, job in jobs]
 
     def budget_state(self) -> BudgetState:
         """Returns the clients that share the request budget of this client, and their use of it. Sends no request.

@@ -15,7 +15,7 @@ from ._process import interrupts
 from ._progress import Wanted, follow, iterate_blocking, run_blocking, start
 from ._results import Plan, Receipt
 from ._talentdata import BaseClient, RawJob, RawScan, Record, Table
-from ._warning import warn
+from ._warning import checked, warn, warn_of_names
 
 if TYPE_CHECKING:
     import pandas
@@ -176,7 +176,7 @@ class List(Generic[R]):
         options |= {"fields": fields, "drop": drop, "hash": hash}
         options |= {"columns": columns, "schema": schema, "on_new_field": on_new_field}
         job = RawJob(self._client, False, self._list, path, options, format)
-        return Receipt(run_blocking(job, self._list[0], progress))
+        return checked(Receipt(run_blocking(job, self._list[0], progress)))
 
     def page(self, limit: int | None = None, offset: int = 0) -> Page[R]:
         """Returns one page, as the service sends it.
@@ -283,6 +283,7 @@ class Scan(Generic[R]):
             on_progress()
         frame = convert(self._scan.table())
         warn(self._scan.take_warning())
+        warn_of_names(self.receipt)
         # The scan drops its table only now. If the conversion is interrupted, the caller can call again.
         self._scan.table_taken()
         return frame

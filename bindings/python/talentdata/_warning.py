@@ -1,9 +1,13 @@
-"""The warning that a list was read to its end, but its completeness is not proven."""
+"""Warnings about results that may lack records, or may contain fields that the caller wanted to drop."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from typing import TypeVar
+
+from ._errors import IncompleteError
+from ._results import Completeness, Receipt, SyncReceipt
 
 #: Packages whose frames can be between this module and the line that requested the rows.
 _BETWEEN = ("talentdata", "polars", "pandas", "pyarrow")
@@ -18,7 +22,30 @@ class IncompleteWarning(UserWarning):
 warnings.simplefilter("always", IncompleteWarning, append=True)
 
 
-def warn(text: str | None) -> None:
+R = TypeVar("R", Receipt, SyncReceipt)
+
+
+def checked(receipt: R) -> R:
+    """Returns the receipt of an export or a sync, and issues warnings for the line that requested it."""
+    scan = receipt.scan if isinstance(receipt, SyncReceipt) else receipt
+    if scan.completeness == Completeness.NOT_PROVEN or isinstance(receipt, SyncReceipt):
+        try:
+            receipt.require_proven()
+        except IncompleteError as shortfall:
+            warn(str(shortfall))
+    warn_of_names(scan)
+    return receipt
+
+
+def warn_of_names(receipt: Receipt) -> None:
+    """Issues a warning about fields that the caller named and no record had."""
+    if receipt.records and receipt.unmatched_fields:
+        names = ", ".join(receipt.unmatched_fields)
+        text = f"{receipt.resource}: no record had {names}, which fields, drop or hash names; check the spelling"
+        warn(text, UserWarning)
+
+
+def warn(text: str | None, category: type[Warning] = IncompleteWarning) -> None:
     """Issues a warning, if there is one, for the line that requested the rows."""
     if text is None:
         return
@@ -26,4 +53,4 @@ def warn(text: str | None) -> None:
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, IncompleteWarning, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)

@@ -26,6 +26,8 @@ pub(crate) struct BatchBuilder {
     columns: Arc<TableSchema>,
     schema: SchemaRef,
     builders: Vec<Box<dyn ArrayBuilder>>,
+    /// The number of cells of each column, and the largest number that an object within it takes.
+    cells: Vec<[usize; 2]>,
     extra: StringBuilder,
     max_rows: usize,
     rows: usize,
@@ -37,7 +39,9 @@ impl BatchBuilder {
     pub(crate) fn new(columns: Arc<TableSchema>, rows: usize) -> Self {
         let schema = columns.to_arrow();
         let fields = schema.fields().iter().take(columns.fields.len());
+        let kinds = columns.fields.iter().map(|column| &column.kind);
         BatchBuilder {
+            cells: kinds.map(|kind| [kind.size(), width(kind)]).collect(),
             builders: fields
                 .map(|field| make_builder(field.data_type(), 0))
                 .collect(),
@@ -68,13 +72,12 @@ impl BatchBuilder {
         let rest = object.hold(columns, |at, value| {
             let (kind, builder) = (&columns[at].kind, &mut *self.builders[at]);
             let text = value.unwrap_or_default();
-            let cells = match width(kind) {
-                0 => CELL * kind.size(),
-                width => {
-                    let objects = memchr::memchr_iter(b'{', text.as_bytes()).count();
-                    CELL * (kind.size() + objects * width)
-                }
+            let [size, width] = self.cells[at];
+            let objects = match width {
+                0 => 0,
+                _ => memchr::memchr_iter(b'{', text.as_bytes()).count(),
             };
+            let cells = CELL * (size + objects * width);
             if cells > MAX_CELLS && cells / 8 > text.len() {
                 append(builder, kind, None);
                 return false;

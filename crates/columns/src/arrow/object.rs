@@ -144,13 +144,9 @@ impl<'a> Object<'a> {
 /// Returns the column of a member. `next` is the most likely column. The columns after it are searched before the
 /// others.
 fn position(columns: &[Column], next: usize, raw_name: &str) -> Option<usize> {
-    let is_next = |column: &&Column| column.name == raw_name && !json::is_escaped(raw_name);
-    if columns.get(next).filter(is_next).is_some() {
-        return Some(next);
-    }
     let name = json::text(raw_name)?;
     let (before, behind) = columns.split_at(next);
-    let within = |columns: &[Column]| columns.iter().position(|column| column.name == name);
+    let within = |columns: &[Column]| columns.iter().position(|column| *column.name == *name);
     within(behind)
         .map(|at| next + at)
         .or_else(|| within(before))
