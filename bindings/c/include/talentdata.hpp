@@ -196,7 +196,7 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
                                const std::optional<std::string> &body = {}, begun_call::deadline limit = {}) const {
     if (given.refused()) return *given.refused();
     return detail::made<begun_call>(talentdata_client_begin, get(), detail::text(operation), given.get(),
-                                    body ? detail::text(*body) : TALENTDATA_ABSENT, limit ? limit->count() : 0);
+                                    body ? detail::text(*body) : TALENTDATA_ABSENT, begun_call::seconds(limit));
   }
   /// Begins to fetch one page of a list without waiting for it.
   result<begun_call> try_begin_page(list_name list, std::optional<std::uint64_t> limit, std::uint64_t offset,
@@ -204,7 +204,7 @@ class client : public detail::handle<talentdata_client, talentdata_client_free>,
     if (given.refused()) return *given.refused();
     return detail::made<begun_call>(talentdata_client_begin_page, get(), detail::text(list.name),
                                     limit.value_or(TALENTDATA_LIMIT_OF_SERVICE), offset, given.get(),
-                                    within ? within->count() : 0);
+                                    begun_call::seconds(within));
   }
   /// Calls an operation by its name in the OpenAPI file; `T` is talentdata::record, a class of a model, or nothing.
   template <class T>

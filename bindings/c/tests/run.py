@@ -229,21 +229,13 @@ def readme() -> None:
     """Compiles and runs every code block of the two pages, with one program for each language."""
     pages = {"c": "README.md", "cpp": "CPP.md"}
     flags = pkg_config("--cflags", "--libs", "talentdata") + [f"-Wl,-rpath,{PREFIX}/lib", "-pthread"]
-    for language, compiler, head in (
-        (
-            "c",
-            [CC, "-std=c11", "-D_POSIX_C_SOURCE=200809L"],
-            "#include <talentdata.h>\n#include <talentdata/arrow.h>\n",
-        ),
-        ("cpp", [CXX, "-std=c++17"], "#include <talentdata.hpp>\n"),
-    ):
+    for language, compiler in (("c", [CC, "-std=c11", "-D_POSIX_C_SOURCE=200809L"]), ("cpp", [CXX, "-std=c++17"])):
         text = (ROOT / "bindings/c" / pages[language]).read_text()
         # Examples that are files of their own are built as such.
         blocks = re.findall(rf"(?<!-->\n)^```{language}\n(.*?)^```", text, re.M | re.S)
         assert len(blocks) == 6, f"{len(blocks)} blocks of {language}"
-        source = head + "".join(blocks)
         name = f"readme.{language}"
-        Path(name).write_text(source)
+        Path(name).write_text("".join(blocks))
         run(*compiler, *WARNINGS, name, *flags, "-o", f"./readme_{language}")
         said = run(f"./readme_{language}").stdout
         assert f"{CONTACTS} contacts, proven" in said and "changes" in said and "compatible: true" in said, said

@@ -233,6 +233,10 @@ static void errors(const talentdata::client &client) {
 
 // Bodies that are not JSON and invalid paths are refused before a request is sent.
 static void refused_before_it_is_sent(const talentdata::client &client) {
+  // A program that computes the rest of its time may arrive at zero.
+  CHECK(throws<talentdata::timeout_error>([&] { client.begin("getVersion", {}, {}, std::chrono::seconds(0)).wait(); }));
+  CHECK(throws<talentdata::timeout_error>(
+      [&] { client.begin_page(talentdata::pools, {}, 0, {}, std::chrono::seconds(-1)).wait(); }));
   for (const double value : {std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
     const auto body = talentdata::detail::to_json(std::vector<double>{1.5, value});
     const auto called = client.try_call<talentdata::record>("checkVersion", {}, body);
@@ -286,6 +290,12 @@ static void jobs(const talentdata::client &client) {
     batch.release(&batch);
     stream.release(&stream);
   }
+  ArrowArrayStream none{};
+  const auto wrong = talentdata::options().set("batch_rows", "many");
+  CHECK(throws<talentdata::invalid_argument_error>([&] { (void)mirror.changes(talentdata::pools, &none, {}, wrong); },
+                                                   "batch_rows"));
+  CHECK(throws<talentdata::invalid_argument_error>([&] { (void)mirror.records(talentdata::pools, &none, {}, wrong); },
+                                                   "batch_rows"));
   CHECK(mirror.verify().get<std::vector<std::string>>("differences").empty());
   CHECK(throws<talentdata::invalid_argument_error>([&] { (void)mirror.erase(talentdata::pools, "[\"nobody\"]"); }));
   mirror.acknowledge(talentdata::pools, bookmark);

@@ -3,6 +3,7 @@
 
 #include <talentdata/job.hpp>
 
+#include <algorithm>
 #include <chrono>
 
 namespace talentdata {
@@ -13,8 +14,11 @@ inline namespace TALENTDATA_EXCEPTIONS {
 class begun_call : public detail::handle<talentdata_call, talentdata_call_free> {
  public:
   using handle::handle;
-  /// A time limit in seconds, counted from the beginning of the call; none by default.
+  /// A time limit in seconds, counted from the beginning of the call; none by default. A limit of zero or less has passed:
+  /// the call ends with a timeout_error.
   using deadline = std::optional<std::chrono::duration<double>>;
+  /// Returns the limit as the C function takes it, for which 0 means that there is none.
+  static double seconds(deadline limit) noexcept { return limit ? std::max(limit->count(), 1e-9) : 0; }
 
   /// The outcome of a poll. A finished call has a result: the response, if it has a body, the page or the receipt.
   struct polled {

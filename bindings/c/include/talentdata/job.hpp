@@ -36,7 +36,8 @@ class job : public detail::handle<talentdata_job, talentdata_job_free> {
  public:
   using handle::handle;
 
-  /// Runs the job, and waits until it is done. After an error you may call this again. The receipt of an export is a
+  /// Runs the job, and waits until it is done. After an error you may call this again, but not after `cancel`: then
+  /// create a new job, for an export with the option `resume`. The receipt of an export is a
   /// talentdata::receipt. The receipt of a sync has `generation`, `changes`, `withheld`, `shortfall` and `scan`.
   result<receipt> try_run() { return detail::made<receipt>(talentdata_job_run, get()); }
   /// Returns the progress, also while another thread runs the job.
@@ -76,12 +77,14 @@ class mirror : public detail::handle<talentdata_mirror, talentdata_mirror_free> 
   /// sync. Store its `bookmark` with the changes, even if there are none.
   result<record> try_changes(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> since = {},
                              const options &columns = {}) const {
+    if (columns.refused()) return *columns.refused();
     return detail::made<record>(talentdata_mirror_changes, get(), detail::text(list.name), when(since), columns.get(), stream);
   }
   /// Reads a list as of a sync, which is a bookmark, a number or a time such as 2026-11-20T06:00:00Z; by default the
   /// last sync. Returns this sync, with its `bookmark`.
   result<record> try_records(list_name list, ArrowArrayStream *stream, std::optional<std::string_view> at = {},
                              const options &columns = {}) const {
+    if (columns.refused()) return *columns.refused();
     return detail::made<record>(talentdata_mirror_records, get(), detail::text(list.name), when(at), columns.get(), stream);
   }
   /// Reads the whole mirror, and returns the differences from the digests of its syncs.

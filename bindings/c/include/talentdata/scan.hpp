@@ -82,7 +82,7 @@ class scan : public detail::handle<talentdata_scan, talentdata_scan_free> {
   }
   result<talentdata::receipt> try_receipt() const { return detail::made<talentdata::receipt>(talentdata_scan_receipt, get()); }
   /// Turns the scan into an Arrow stream, which the caller releases. The stream ends with an error if completeness is not
-  /// proven, unless the option unproven is warn or accept. `failure` then returns an incomplete_error.
+  /// proven, unless the option unproven is warn or accept. `failure` then returns an error of the kind `incomplete`.
   result<nothing> try_arrow_stream(ArrowArrayStream *stream) {
     return detail::done(talentdata_scan_arrow_stream(get(), stream));
   }
