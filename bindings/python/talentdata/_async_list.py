@@ -102,6 +102,15 @@ class AsyncList(Generic[R]):
         """
         return await self.list().to_arrow()
 
+    async def to_polars(self) -> polars.DataFrame:
+        """Returns the whole list as a data frame of polars, by one scan. Needs polars. See `list` and `Scan.to_polars`."""
+        return await self.list().to_polars()
+
+    async def to_pandas(self) -> pandas.DataFrame:
+        """Returns the whole list as a data frame of pandas, by one scan. Needs pandas and pyarrow. See `list` and
+        `Scan.to_pandas`."""
+        return await self.list().to_pandas()
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Returns the rows of a new scan by the Arrow PyCapsule protocol, for DuckDB, polars, pyarrow and others.
 

@@ -40,7 +40,7 @@ def to_pandas(dtype_backend: str | None) -> Callable[[ArrowStream], pandas.DataF
 
     Integers and booleans stay exact in columns that have empty cells.
     """
-    pandas, pyarrow = need("pandas", "to_pandas()"), need("pyarrow", "to_pandas()")
+    pandas, pyarrow = need("pandas", "to_pandas()", "pandas pyarrow"), need("pyarrow", "to_pandas()")
     exact: dict[Any, Any] = {
         pyarrow.int64(): pandas.Int64Dtype(),
         pyarrow.uint64(): pandas.UInt64Dtype(),

@@ -140,6 +140,8 @@ def test_the_spreadsheet_of_the_questions_has_all_records(service):
         run([block])
     [frame] = written
     assert len(frame) == 150 and not any(isinstance(value, dict | list) for value in frame.iloc[0])
+    assert str(frame["createdAt"].dtype).startswith("datetime64[") and frame["createdAt"].dt.tz is None
+    assert max(len(number) for number in frame["externalRef"].dropna()) > 15
 
 
 def python_blocks(page):
