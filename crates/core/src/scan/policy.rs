@@ -12,6 +12,9 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use talentdata_types::{ListName, ListShape};
 
+/// The names under which receipts and mirrors record the fields of a list that are kept and dropped.
+const KEPT_FIELDS: &str = "kept fields";
+const DROPPED_FIELDS: &str = "dropped fields";
 /// The name under which receipts and mirrors record the hashed fields of a list.
 pub const HASHED_FIELDS: &str = "hashed fields";
 /// The name under which checkpoints and mirrors record the name of the key of digests.
@@ -413,6 +416,29 @@ pub struct AlteredFields {
     pub hashed: Vec<Vec<String>>,
 }
 
+impl ListFields {
+    /// Returns whether the scan of this receipt left out everything that these fields leave out.
+    pub fn were_applied(&self, receipt: &Receipt) -> bool {
+        let names = |option: &str| {
+            let names = receipt.parameters.get(option).and_then(Value::as_array);
+            let names = names.into_iter().flatten().filter_map(Value::as_str);
+            names.map(str::to_owned).collect()
+        };
+        let options = ScanOptions {
+            fields: names(KEPT_FIELDS),
+            drop: names(DROPPED_FIELDS),
+            hash: names(HASHED_FIELDS),
+            ..ScanOptions::default()
+        };
+        let restricted = options.restricted(self);
+        let is_same = |action| {
+            canonical([&restricted.named(action).to_vec()])
+                == canonical([&options.named(action).to_vec()])
+        };
+        FieldAction::ALL.iter().all(|(action, _)| is_same(*action))
+    }
+}
+
 impl ScanOptions {
     /// Returns the names of the fields with this action.
     fn named(&self, action: FieldAction) -> &[String] {
@@ -483,8 +509,8 @@ impl ScanOptions {
     fn recorded(&self, shape: &ListShape) -> BTreeMap<String, Value> {
         let mut recorded = self.arguments.recorded(shape.operation);
         for (option, names) in [
-            ("kept fields", &self.fields),
-            ("dropped fields", &self.drop),
+            (KEPT_FIELDS, &self.fields),
+            (DROPPED_FIELDS, &self.drop),
             (HASHED_FIELDS, &self.hash),
         ] {
             if !names.is_empty() {
