@@ -133,7 +133,7 @@ class List(Generic[R]):
         format: Literal["jsonl", "csv", "parquet", "arrow"] | None = None,
         resume: bool = False,
         restart: bool = False,
-        mode: str | None = None,
+        mode: str | int | None = None,
         limit: int | None = None,
         page_size: int | None = None,
         fields: Names | None = None,

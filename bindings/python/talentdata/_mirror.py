@@ -76,7 +76,7 @@ class Mirror:
     """A mirror: one SQLite file with lists as of their last sync, and the changes of each sync.
 
     You need no client to read a mirror. A reader sees the mirror as of the time when the read began, even while a sync
-    writes to it.
+    writes to it. It has what its syncs stored: the setting `lists` is not applied again.
 
     Args:
         path: The file that `Client.sync` or `talentdata sync` wrote.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Literal, TypeVar
 
@@ -26,8 +26,8 @@ class ConfiguredClient(BaseClient):
         client_secret_file: str | PathLike[str] | None = None,
         credential_command: str | list[str] | None = None,
         company: str | None = None,
-        hash_key: str | Callable[[], str] | None = None,
-        lists: str | None = None,
+        hash_key: str | None = None,
+        lists: str | Mapping[str, Mapping[str, Sequence[str]]] | None = None,
         error_bodies: Literal["excerpt", "none"] | None = None,
         profile: str | None = None,
         environment: bool | None = None,

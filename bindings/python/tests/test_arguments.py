@@ -14,6 +14,8 @@ NOW, INT32 = datetime.datetime(2026, 1, 1), pyarrow.schema([("n", pyarrow.int32(
 SETTINGS = [
     ("client_secret", CANARY.encode(), "must be a string (got bytes)"),
     ("client_secret", [CANARY], "must be a string (got list)"),
+    ("hash_key", (lambda: CANARY), "must be a string (got function)"),
+    ("lists", {"contacts": {"drop": 5}}, "must be an object of lists"),
     ("timeout", CANARY, "must be a time between 0.001 and 86,400 s (got str)"),
     ("idle_timeout", float("nan"), "must be between 0.001 and 86,400 s (got NaN)"),
     ("max_attempts", 10**400, "must be a whole number between 1 and 20 (got int)"),
@@ -65,6 +67,8 @@ def test_options_of_a_sandbox(options, says):
         ("^offset: .*negative int", lambda client: client.contacts.page(offset=-1)),
         ("^offset: .*NoneType", lambda client: client.contacts.page(offset=None)),
         ("^page_size: .*str", lambda client: client.contacts.list(page_size="a")),
+        ("^drop: must be names .*got dict", lambda client: client.contacts.list(drop={"email": 1})),
+        ("^hash: must be names .*got bool", lambda client: client.contacts.list(hash=True)),
         ("columns", lambda client: client.contacts.list(columns="both")),
         ('^unproven: "never" is not one of fail, warn, accept', lambda client: client.contacts.list(unproven="never")),
         (

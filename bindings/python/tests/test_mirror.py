@@ -88,7 +88,7 @@ def test_a_user_without_write_access_reads_between_syncs(sandbox, client):
         os.chmod(folder, 0o755)
         path, query = pathlib.Path(folder, "mirror.db"), "SELECT count(*), count(id), count(_record) FROM contacts"
         for count in (450, 455):
-            client.sync(["contacts"], path, mode="0644")
+            client.sync(["contacts"], path, mode=0o644)
             assert read_as_nobody(path, query) == [[count] * 3]
             assert talentdata.Mirror(path).verify() == []
             assert read_as_nobody(path, query) == [[count] * 3]

@@ -1,12 +1,12 @@
 //! Creates the client of a command, from arguments, environment and profile, or for the embedded service.
 
 use crate::common::Common;
-use crate::output::Ending;
+use crate::output::{Ending, stderr_line};
 use crate::settings;
 use talentdata_core::internal::process::check_threads;
 use talentdata_core::internal::settings::{Scope, TRIAL};
 use talentdata_core::types::{ListName, Operation};
-use talentdata_core::{Builder, Client, Error, ErrorKind};
+use talentdata_core::{Builder, Client, Config, Error, ErrorKind};
 use talentdata_sandbox::{Options, Sandbox};
 
 /// Creates the client for the arguments, checks that it has the credentials for `operations`, and calls `work` with it.
@@ -32,6 +32,7 @@ pub(crate) async fn with_client<T>(
         let message = error.message().replace(TRIAL, &here);
         error.with_message(message)
     })?;
+    warn_of_profile(client.config());
     let done = work(&client).await;
     let closed = client.closed();
     drop(client);
@@ -63,6 +64,13 @@ pub(crate) fn settings_of(common: &Common) -> Result<(Builder, Option<Sandbox>),
         .client_id(sandbox.client_id())
         .client_secret(sandbox.client_secret());
     Ok((builder, Some(sandbox)))
+}
+
+/// Prints a warning if there is a profile file that is not used.
+pub(crate) fn warn_of_profile(config: &Config) {
+    if let Some(why) = config.profile_warning() {
+        stderr_line(&format!("warning: {why}"));
+    }
 }
 
 /// Returns the operations that read lists.

@@ -11,6 +11,9 @@ use talentdata_mirror::internal::{JobKind, JobOption, JobOptions, OptionKind};
 /// Options that exclude each other.
 const EXCLUSIVE: [(&str, &str); 2] = [("columns", "schema"), ("resume", "restart")];
 
+/// Options that a mirror does not take either. The message about them says what to do instead.
+pub(crate) const POLICIES: [&str; 3] = ["fields", "drop", "hash"];
+
 /// Returns the options of a job that have a flag. The command line has no Arrow streams.
 fn flags(job: JobKind) -> impl Iterator<Item = &'static JobOption> {
     job.options().filter(|option| option.name != "batch_rows")
@@ -27,7 +30,7 @@ pub(crate) fn add(command: Command, job: JobKind) -> Command {
                 flag = flag.conflicts_with(other);
             }
         }
-        if job == JobKind::Export && !reads_mirrors(option) {
+        if job == JobKind::Export && !reads_mirrors(option) && !POLICIES.contains(&option.name) {
             flag = flag.conflicts_with("from");
         }
         flag

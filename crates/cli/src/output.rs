@@ -5,6 +5,7 @@ use crate::lists::dashed;
 use serde::Serialize;
 use std::io::{ErrorKind as IoKind, IsTerminal, Write};
 use talentdata_core::internal::is_terminal_control;
+use talentdata_core::internal::settings::NEEDS_HASH_KEY;
 use talentdata_core::internal::streams::Patient;
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind};
@@ -130,7 +131,9 @@ fn in_flags(text: &str) -> String {
         let flag = format!("set --{}", option.flag());
         text.replace(&format!("set {}", option.name), &flag)
     };
-    JOB_OPTIONS.iter().fold(text.to_owned(), replace)
+    let key = "; --hash needs it, and --hash-key-file names the file that has it";
+    let text = text.replace(NEEDS_HASH_KEY, key);
+    JOB_OPTIONS.iter().fold(text, replace)
 }
 
 /// Prints the line about an error at `place`, with `hint` and the help page of its kind at the end. With `verbose`,

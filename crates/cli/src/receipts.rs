@@ -8,6 +8,7 @@ use crate::output;
 use serde::Serialize;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use talentdata_columns::internal::check_replaceable;
 use talentdata_core::scan::{Basis, Receipt};
@@ -201,10 +202,10 @@ fn save(path: &Path, text: &str) -> std::io::Result<()> {
         .prefix(".talentdata-")
         .tempfile_in(directory(path))?;
     writeln!(file, "{text}")?;
-    // Only the owner can read a new file. A replaced file keeps its permissions.
-    if let Ok(found) = fs::metadata(path) {
-        file.as_file().set_permissions(found.permissions())?;
-    }
+    // Only the owner can read and write a new file, whatever the umask forbids. A replaced file keeps its permissions.
+    let replaced = fs::metadata(path).map(|found| found.permissions());
+    let wanted = replaced.unwrap_or_else(|_| PermissionsExt::from_mode(0o600));
+    file.as_file().set_permissions(wanted)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())

@@ -1,14 +1,17 @@
 //! Writes records or changes of lists from a mirror, one list after the other.
 
+use crate::common::Common;
 use crate::lists::dashed;
 use crate::output::{Ending, print_error, reader_gone, stderr_line, warn};
 use crate::receipts::{self, Done, Entry};
+use crate::settings;
+use std::collections::BTreeMap;
 use std::path::Path;
 use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Format, Target};
 use talentdata_core::types::ListName;
-use talentdata_core::{Error, ErrorKind, ScanOptions};
-use talentdata_mirror::Rows;
+use talentdata_core::{Builder, Error, ErrorKind, ScanOptions};
+use talentdata_mirror::{Mirror, Rows};
 
 /// A list to be written.
 pub(crate) struct Reading {
@@ -37,6 +40,44 @@ impl Reading {
         stderr_line(&done.summary(self.list, ""));
         Ok(done)
     }
+}
+
+/// Warns about lists for which the setting `lists` drops more than the syncs of the mirror did. A mirror is written as
+/// its syncs stored it.
+///
+/// # Errors
+/// See [`settings::set`].
+pub(crate) fn warn_of_policies(
+    all: &[Reading],
+    mirror: &Mirror,
+    common: &Common,
+) -> Result<(), Error> {
+    let mut builder = Builder::default();
+    settings::set(&common.matches, &mut builder)?;
+    let policies = builder.read_lists();
+    let policies = policies.unwrap_or_else(|error| {
+        let why = error.message();
+        stderr_line(&format!("warning: the setting lists cannot be read: {why}"));
+        BTreeMap::new()
+    });
+    for list in all.iter().map(|reading| reading.list) {
+        let Some(fields) = policies.get(&list) else {
+            continue;
+        };
+        let syncs = mirror.syncs(list).unwrap_or_default();
+        if syncs
+            .last()
+            .is_some_and(|sync| !fields.were_applied(&sync.scan))
+        {
+            warn(
+                list,
+                &format!(
+                    "the setting lists {fields}, but the mirror is written as its syncs stored it, without regard to the setting; to apply it, sync into a new mirror"
+                ),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Writes all lists and their receipts. If one list fails, the others continue.

@@ -42,6 +42,12 @@ pub(crate) fn set(matches: &ArgMatches, builder: &mut Builder) -> Result<()> {
             SettingKind::File if setting.name == SECRET_FILE && text == "-" => {
                 builder.set(SECRET_SETTING, read_secret()?.expose())
             }
+            SettingKind::Secret if text.is_empty() => {
+                return Err(Error::config(format!(
+                    "--{} must not be empty; give the path of a file",
+                    setting.flag().unwrap_or_default()
+                )));
+            }
             SettingKind::Secret => {
                 let secret = read_secret_file(Path::new(text)).map_err(|error| {
                     Error::config(format!("{}: {}", setting.name, error.message()))

@@ -160,7 +160,7 @@ impl Export {
     /// Returns whether this export would continue the work of an interrupted one with [`KeptWork::Resume`], if the work
     /// is not damaged.
     pub fn is_resumable(&self, client: &Client) -> bool {
-        let export = self.under(client).with_kept(KeptWork::Resume);
+        let export = self.restricted_by(client).with_kept(KeptWork::Resume);
         let Ok(Some(path)) = self.target.place() else {
             return false;
         };
@@ -171,9 +171,9 @@ impl Export {
     }
 
     /// Returns the export with the options for its list from the setting `lists` of this client.
-    fn under(&self, client: &Client) -> Self {
+    fn restricted_by(&self, client: &Client) -> Self {
         Export {
-            scan: self.scan.under(client.config(), self.resource),
+            scan: self.scan.restricted_by(client.config(), self.resource),
             ..self.clone()
         }
     }
@@ -264,7 +264,7 @@ impl Export {
         stop: impl Future<Output = ()>,
         progress: impl FnMut(&Receipt),
     ) -> Result<Receipt> {
-        let export = self.under(client);
+        let export = self.restricted_by(client);
         export.check()?;
         let operation = self.resource.shape().operation;
         client.config().require_credentials_for(operation)?;

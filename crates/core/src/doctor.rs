@@ -94,7 +94,10 @@ impl Builder {
         match outcome {
             Err(error) => found.failed("settings", &error),
             Ok(client) => {
-                found.ok("settings", format!("for {}", client.config().base_url()));
+                let config = client.config();
+                let warning = config.profile_warning().map(|why| format!("; {why}"));
+                let warning = warning.unwrap_or_default();
+                found.ok("settings", format!("for {}{warning}", config.base_url()));
                 found.client(client).await;
             }
         }

@@ -23,7 +23,11 @@ const DIGEST_MARK: &str = "h1:";
 
 /// The key of the digests that replace values with the option `hash`.
 #[derive(Clone)]
-pub struct HashKey(Secret);
+pub struct HashKey {
+    secret: Secret,
+    /// The key for digests of values, which is derived from the secret.
+    of_values: [u8; blake3::KEY_LEN],
+}
 
 /// Omits the key.
 impl fmt::Debug for HashKey {
@@ -43,7 +47,10 @@ impl HashKey {
                 "{HASH_KEY} must have at least {SHORTEST_KEY} characters, so that nobody can guess it; make one with: openssl rand -hex 32"
             )));
         }
-        Ok(HashKey(secret.clone()))
+        Ok(HashKey {
+            secret: secret.clone(),
+            of_values: derived(secret, OF_VALUES),
+        })
     }
 
     /// Returns the digest of a JSON value as text: `h1:` and 32 hexadecimal digits. Equal values have equal digests,
@@ -51,7 +58,7 @@ impl HashKey {
     pub fn digest(&self, json: &str) -> String {
         let mut canonical = String::with_capacity(json.len());
         write_canonical(json, &mut canonical);
-        let hash = blake3::keyed_hash(&self.derive(OF_VALUES), canonical.as_bytes()).to_hex();
+        let hash = blake3::keyed_hash(&self.of_values, canonical.as_bytes()).to_hex();
         format!(
             "{DIGEST_MARK}{}",
             hash.get(..DIGEST_DIGITS).unwrap_or_default()
@@ -67,7 +74,7 @@ impl HashKey {
 
     /// Returns a name that identifies this key in a file. The key cannot be derived from it.
     pub fn name(&self) -> String {
-        let key = self.derive(OF_ITS_NAME);
+        let key = derived(&self.secret, OF_ITS_NAME);
         blake3::Hash::from_bytes(key)
             .to_hex()
             .get(..DIGEST_DIGITS)
@@ -77,12 +84,13 @@ impl HashKey {
 
     /// Returns a key for the identities of records. It is different for each key of a scan.
     pub(crate) fn of_identities(&self, scan: &[u8]) -> [u8; blake3::KEY_LEN] {
-        *blake3::keyed_hash(&self.derive(OF_IDENTITIES), scan).as_bytes()
+        *blake3::keyed_hash(&derived(&self.secret, OF_IDENTITIES), scan).as_bytes()
     }
+}
 
-    fn derive(&self, purpose: &str) -> [u8; blake3::KEY_LEN] {
-        blake3::derive_key(purpose, self.0.expose().as_bytes())
-    }
+/// Returns the key for a purpose.
+fn derived(secret: &Secret, purpose: &str) -> [u8; blake3::KEY_LEN] {
+    blake3::derive_key(purpose, secret.expose().as_bytes())
 }
 
 /// Writes a JSON value in the one form that all equal values have: without white space, the members of objects sorted
@@ -116,6 +124,8 @@ fn write_canonical(value: &str, out: &mut String) {
             });
             out.push(']');
         }
+        // Without escapes there is only one form.
+        Some(b'"') if !json::is_escaped(value) => out.push_str(value),
         Some(b'"') => match json::decoded(value) {
             Some(text) => out.push_str(&quoted(&text)),
             None => out.push_str(value),

@@ -110,8 +110,8 @@ pub mod internal {
     }
     pub mod settings {
         pub use crate::private_file::{read_secret_file, read_text};
-        pub use crate::settings::TRIAL;
         pub use crate::settings::table::*;
+        pub use crate::settings::{NEEDS_HASH_KEY, TRIAL};
     }
     pub mod sink {
         pub use crate::sink::{Sink, run};

@@ -141,7 +141,7 @@ impl<T> List<T> {
     /// ```
     pub fn scan(&self, mut options: ScanOptions) -> Scan<T> {
         options.arguments = options.arguments.or(&self.arguments);
-        options = options.under(self.client.config(), self.resource);
+        options = options.restricted_by(self.client.config(), self.resource);
         options.is_typed = self.is_typed;
         Scan::start(&self.client.0, self.resource, options, self.read)
     }

@@ -7,7 +7,7 @@ use crate::record::index::{Content, Items, ObjectIndex};
 use crate::record::{PageText, RawRecord, place};
 use crate::request::page_memory::MemoryClaim;
 use crate::request::page_size::PageRequest;
-use crate::request::stats::ScanCalls;
+use crate::request::stats::{Hides, ScanCalls};
 use crate::request::transport::Response;
 use crate::request::{Call, Service};
 use std::borrow::Cow;
@@ -70,11 +70,11 @@ impl Page {
             PageLimit::Exactly(limit) => query.push(("limit", limit.to_string())),
             PageLimit::AtMost(size) => call.size = Some(size),
         }
-        let hides_ids = scan.as_ref().is_some_and(|scan| scan.hides_ids);
-        call.hides_records = scan.as_ref().is_some_and(|scan| scan.hides_records);
+        let hides = scan.as_ref().map_or(Hides::default(), |scan| scan.hides);
+        call.hides_records = hides.records;
         call.claim = Some(service.memory.claim(scan, offset).await);
         let page = service.call(&mut call, |response| {
-            Page::read(response, key, offset, hides_ids)
+            Page::read(response, key, offset, hides)
         });
         let mut page = page.await.map_err(|error| error.with_offset(offset))?;
         if let Some(size) = call.size {
@@ -85,14 +85,14 @@ impl Page {
     }
 
     /// Reads the response to a page request at `offset`. The records are at `key` if it is known. Otherwise they are
-    /// the only array of objects in the response. With `hides_ids`, no error names the `id` of a record.
+    /// the only array of objects in the response. No error has what `hides` names.
     pub(crate) fn read(
         response: &Response,
         key: Option<&str>,
         offset: u64,
-        hides_ids: bool,
+        hides: Hides,
     ) -> Result<Page> {
-        read(response, key, offset, hides_ids).map_err(|error| error.with_offset(offset))
+        read(response, key, offset, hides).map_err(|error| error.with_offset(offset))
     }
 
     /// Returns the page as JSON: `records`, byte for byte as the service sent them, and `pagination`.
@@ -136,9 +136,9 @@ impl Page {
     }
 }
 
-fn read(response: &Response, key: Option<&str>, offset: u64, hides_ids: bool) -> Result<Page> {
+fn read(response: &Response, key: Option<&str>, offset: u64, hides: Hides) -> Result<Page> {
     let text = response.object_text()?;
-    let mut envelope = Envelope::read(&text, key, offset, hides_ids)?;
+    let mut envelope = Envelope::read(&text, key, offset, hides)?;
     envelope.check_success()?;
     let pagination = envelope.value("pagination").map(Paging::read);
     let pagination = pagination.unwrap_or_default();
@@ -153,7 +153,7 @@ fn read(response: &Response, key: Option<&str>, offset: u64, hides_ids: bool) ->
         None => envelope.one_array_of_objects(&pagination, offset)?,
     };
     drop(envelope);
-    let page = PageText::new(text, records, &key, offset, hides_ids)?;
+    let page = PageText::new(text, records, &key, offset, hides.ids)?;
     Ok(Page {
         records: page.records(),
         pagination,
@@ -188,15 +188,21 @@ pub(crate) fn is_refusal(error: &Error) -> bool {
 }
 
 /// The members of the response's object, in order. The last duplicate of a name wins.
-struct Envelope<'a>(Vec<(Cow<'a, str>, Content<'a>)>);
+struct Envelope<'a> {
+    members: Vec<(Cow<'a, str>, Content<'a>)>,
+    hides: Hides,
+}
 
 impl<'a> Envelope<'a> {
     /// Reads the response to a request at `offset`. The records are at `key` if it is known.
-    fn read(text: &'a str, key: Option<&str>, offset: u64, hides_ids: bool) -> Result<Self> {
+    fn read(text: &'a str, key: Option<&str>, offset: u64, hides: Hides) -> Result<Self> {
         let index = ObjectIndex::read(text, key, MAX_ITEMS);
-        let index = index.map_err(|error| not_json(text, offset, hides_ids, &error))?;
+        let index = index.map_err(|error| not_json(text, offset, hides.ids, &error))?;
         match index.excess {
-            None => Ok(Envelope(json::by_name(index.members))),
+            None => Ok(Envelope {
+                members: json::by_name(index.members),
+                hides,
+            }),
             Some(what) => Err(Error::new(
                 ErrorKind::TooLarge,
                 format!("a page may have at most {MAX_ITEMS} {what}; the response has more"),
@@ -205,7 +211,7 @@ impl<'a> Envelope<'a> {
     }
 
     fn get(&mut self, name: &str) -> Option<&mut Content<'a>> {
-        let member = self.0.iter_mut().find(|(known, _)| known == name);
+        let member = self.members.iter_mut().find(|(known, _)| known == name);
         member.map(|(_, content)| content)
     }
 
@@ -218,7 +224,15 @@ impl<'a> Envelope<'a> {
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| name.as_ref())
+        self.members.iter().map(|(name, _)| name.as_ref())
+    }
+
+    /// Returns the names of members after these words, for an error; nothing if they are hidden.
+    fn listed<'n>(&self, words: &str, names: impl Iterator<Item = &'n str>) -> String {
+        if self.hides.records {
+            return String::new();
+        }
+        format!("{words}: {}", names.collect::<Vec<_>>().join(", "))
     }
 
     /// Checks that the response does not report a failure: `success: false`, regardless of the status (section 2).
@@ -241,9 +255,8 @@ impl<'a> Envelope<'a> {
             Some(Content::Value("null")) => Ok(Items::default()),
             Some(Content::Value(_)) => Err(Error::schema(format!("{key} is not an array"))),
             None => {
-                let names = names(self.names());
-                let message = format!("{key} is missing; the response holds: {names}");
-                Err(Error::schema(message))
+                let names = self.listed("; the response holds", self.names());
+                Err(Error::schema(format!("{key} is missing{names}")))
             }
         }
     }
@@ -259,7 +272,7 @@ impl<'a> Envelope<'a> {
         // Beyond the end of the list, an array of objects is not the records, but for example warnings.
         let none = returned == Some(0) || total.is_some_and(|total| total <= offset);
         let (mut full, mut empty) = (Vec::new(), None);
-        for (name, content) in &self.0 {
+        for (name, content) in &self.members {
             match content {
                 Content::Items(items) if items.len() == 0 => empty = empty.or(Some(name)),
                 Content::Items(items) if items.are_objects() => full.push((name, items.len())),
@@ -285,13 +298,14 @@ impl<'a> Envelope<'a> {
                 Ok((name, items))
             }
             [] => {
-                let names = names(self.names());
-                Err(Error::schema(format!("no array of objects among: {names}")))
+                let names = self.listed(" among", self.names());
+                Err(Error::schema(format!("no array of objects{names}")))
             }
             several => {
-                let names = names(several.iter().map(|(name, _)| name.as_ref()));
+                let names = several.iter().map(|(name, _)| name.as_ref());
+                let names = self.listed("", names);
                 Err(Error::schema(format!(
-                    "several arrays may hold the records: {names}"
+                    "several arrays may hold the records{names}"
                 )))
             }
         }
@@ -316,10 +330,6 @@ fn not_json(text: &str, offset: u64, hides_ids: bool, error: &serde_json::Error)
         error.column()
     );
     Error::new(ErrorKind::Decode, message).with_max_attempts(json::attempts(error))
-}
-
-fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -41,6 +41,21 @@ pub(crate) fn read_private(path: &Path) -> Result<String> {
     read_text(bytes, &path.display().to_string())
 }
 
+/// Reads a text file whose owner is the user or the administrator, even if other users can read it.
+///
+/// # Errors
+/// `Config` if it cannot be read, is not UTF-8, or belongs to another user.
+pub(crate) fn read_own(path: &Path) -> Result<String> {
+    #[cfg(unix)]
+    let check = |path: &Path, _: &File, facts: &Metadata| {
+        let user = rustix::process::geteuid().as_raw();
+        check_owner(path, std::os::unix::fs::MetadataExt::uid(facts), user)
+    };
+    #[cfg(not(unix))]
+    let check = check_private;
+    read_text(read(path, check)?, &path.display().to_string())
+}
+
 /// Reads a secret from a file that contains nothing else. A final line break is dropped.
 ///
 /// # Errors

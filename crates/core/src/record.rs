@@ -150,10 +150,7 @@ impl RawRecord {
     /// See [`parse`](Self::parse).
     pub fn parse_page(texts: &[impl AsRef<str>], offset: u64) -> Result<Vec<Self>> {
         let length: usize = texts.iter().map(|text| text.as_ref().len() + 1).sum();
-        if u32::try_from(length + 1).is_err() {
-            let message = "the records together are longer than 4 GiB; read fewer at a time";
-            return Err(Error::new(ErrorKind::TooLarge, message));
-        }
+        check_length(length + 1)?;
         // The texts become one array, so that they are read like a page.
         let mut page = String::with_capacity(length + 1);
         let mut places = Vec::with_capacity(texts.len());
@@ -300,6 +297,11 @@ impl RawRecord {
         error.sanitize(&Scrubber::default())
     }
 
+    /// Returns the length of the text of the record's page, in bytes.
+    pub(crate) fn page_text_len(&self) -> usize {
+        self.page.text.len()
+    }
+
     /// Returns the memory that the record's page takes, in bytes.
     pub(crate) fn page_size(&self) -> usize {
         self.page.size()
@@ -333,6 +335,17 @@ impl RawRecord {
 
     fn item(&self) -> Option<&Item> {
         self.page.index.items.get(self.index)
+    }
+}
+
+/// Checks that the places in a text of this length can be stored.
+fn check_length(bytes: usize) -> Result<()> {
+    match u32::try_from(bytes) {
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let message = "the records together are longer than 4 GiB; read fewer at a time";
+            Err(Error::new(ErrorKind::TooLarge, message))
+        }
     }
 }
 

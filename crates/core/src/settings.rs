@@ -19,7 +19,7 @@ pub use config::Config;
 pub(crate) use credential::{Credential, split};
 pub use in_force::SettingInForce;
 pub use lists::ListFields;
-pub(crate) use lists::ListPolicies;
+pub(crate) use lists::{LISTS, ListPolicies};
 pub(crate) use servers::{Proxy, proxy_url, wrong_proxy};
 pub(crate) use table::{ENVIRONMENT, PROFILE, SETTINGS, Setting};
 pub(crate) use values::{Origin, SettingValues};
@@ -94,6 +94,15 @@ impl Builder {
         key.as_ref().map(HashKey::new).transpose()
     }
 
+    /// Returns the setting `lists`: the fields that scans of each list keep, drop or hash. Other settings are neither
+    /// required nor checked.
+    ///
+    /// # Errors
+    /// `Config` if the setting is wrong, or if the sources of settings cannot be read.
+    pub fn read_lists(&self) -> Result<BTreeMap<ListName, ListFields>> {
+        Ok(self.found(variable)?.list_policies(LISTS)?.0)
+    }
+
     /// Returns the values from all sources. An explicit value precedes the environment, and that precedes the profile.
     fn found(&self, environment: impl Fn(&str) -> Option<String>) -> Result<SettingValues> {
         let mut found = SettingValues::new(self.function.clone());
@@ -117,8 +126,7 @@ impl Builder {
         }
         let section = found.text(PROFILE)?;
         let is_needed = section.is_some() || !found.missing().is_empty();
-        let section = profile::load(section.as_deref(), is_needed, environment)?;
-        found.add(Origin::Profile, section);
+        found.add_profile(profile::load(section.as_deref(), is_needed, environment)?);
         Ok(found)
     }
 }
@@ -133,8 +141,13 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 #[doc(hidden)]
 pub const TRIAL: &str = "; to try this without an account, use the sandbox";
 
-/// Returns the error for required settings that are not set. `reads_environment` is the setting `environment`.
-fn not_set(names: &[&str], reads_environment: bool) -> Error {
+/// The end of the message about a missing key.
+#[doc(hidden)]
+pub const NEEDS_HASH_KEY: &str = "; the option hash needs it";
+
+/// Returns the error for required settings that are not set. `reads_environment` is the setting `environment`, and
+/// `end` the end of the message.
+fn not_set(names: &[&str], reads_environment: bool, end: &str) -> Error {
     let rows = names.iter().filter_map(|name| values::row(name).ok());
     let variables = rows.map(Setting::variable).collect::<Vec<_>>().join(", ");
     let path = profile::usual_path(self::variable);
@@ -145,11 +158,11 @@ fn not_set(names: &[&str], reads_environment: bool) -> Error {
     };
     let names = names.join(", ");
     if !reads_environment {
-        let message = format!("{names} {are} not set, and environment is false; set {them}{TRIAL}");
+        let message = format!("{names} {are} not set, and environment is false; set {them}{end}");
         return Error::config(message);
     }
     Error::config(format!(
-        "{names} {are} not set; set {them}, or {variables} in the environment, or add {them} to the profile file {path}{TRIAL}"
+        "{names} {are} not set; set {them}, or {variables} in the environment, or add {them} to the profile file {path}{end}"
     ))
 }
 
@@ -173,7 +186,7 @@ impl Config {
             (_, None) => &["client_secret"],
             (Some(id), Some(secret)) => return Ok((id, secret)),
         };
-        Err(not_set(missing, self.environment))
+        Err(not_set(missing, self.environment, TRIAL))
     }
 
     /// Returns the key of the digests that replace values with the option `hash`.
@@ -183,7 +196,7 @@ impl Config {
     pub fn require_hash_key(&self) -> Result<HashKey> {
         match &self.hash_key {
             Some(secret) => HashKey::new(secret),
-            None => Err(not_set(&[HASH_KEY], self.environment)),
+            None => Err(not_set(&[HASH_KEY], self.environment, NEEDS_HASH_KEY)),
         }
     }
 
@@ -255,10 +268,16 @@ impl Config {
         })
     }
 
-    /// Returns the fields that scans of a list keep, drop or hash; `None` if the setting `lists` does not name the
-    /// list.
+    /// Returns the fields that scans of a list keep, drop or hash; `None` if the setting `lists` names none of
+    /// it.
     pub fn fields_of(&self, list: ListName) -> Option<&ListFields> {
         self.lists.of(list)
+    }
+
+    /// Returns the reason why the profile file is not used, or only its setting `lists`, for users; `None` if it is
+    /// used, or if there is none.
+    pub fn profile_warning(&self) -> Option<&str> {
+        self.profile_warning.as_deref()
     }
 
     /// Returns the client ID, if one is set.

@@ -120,12 +120,13 @@ fn rows(option: &JobOption, text: &str) -> Result<usize> {
     usize::try_from(count(option, text)?).map_err(|_| wrong(option, text))
 }
 
-/// Reads names of fields. Only a JSON array can have names with commas.
+/// Reads names of fields. Only a JSON array can have names with commas, or with white space around them.
 fn names(option: &JobOption, text: &str) -> Result<Vec<String>> {
-    let names: Vec<String> = if text.starts_with('[') {
+    let names: Vec<String> = if text.trim_start().starts_with('[') {
         serde_json::from_str(text).map_err(|_| wrong(option, text))?
     } else {
-        text.split(',').map(str::to_owned).collect()
+        let names = text.split(',').map(str::trim);
+        names.map(str::to_owned).collect()
     };
     if names.is_empty() || names.iter().any(String::is_empty) {
         return Err(wrong(option, text));
@@ -182,6 +183,17 @@ mod tests {
             let error = options.set(option, "[?").unwrap_err();
             assert!(error.message().starts_with(option.name), "{error}");
         }
+    }
+
+    #[test]
+    fn white_space_around_a_name_is_not_a_part_of_it() {
+        let mut options = JobOptions::default();
+        let drop = JobOption::find("drop").unwrap();
+        options.set(drop, " email, phone ").unwrap();
+        assert_eq!(options.scan.drop, ["email", "phone"]);
+        options.set(drop, r#" ["email", " phone"]"#).unwrap();
+        assert_eq!(options.scan.drop, ["email", " phone"]);
+        options.set(drop, "email, ,phone").unwrap_err();
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl Sync {
         mut progress: impl FnMut(&Receipt),
     ) -> Result<SyncReceipt> {
         let sync = Sync {
-            scan: self.scan.under(client.config(), self.resource),
+            scan: self.scan.restricted_by(client.config(), self.resource),
             ..self.clone()
         };
         sync.check()?;

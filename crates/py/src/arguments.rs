@@ -4,7 +4,7 @@ use crate::errors::{CallResult, invalid};
 use crate::record::PyRecord;
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyMapping, PyString, PyTuple};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,6 +79,18 @@ pub(crate) fn job_options(
                 };
                 let names: Vec<String> = read(option.name, &value)?;
                 options.set(fields, &serde_json::json!(names).to_string())?;
+            }
+            (OptionKind::Names, _) if !value.is_instance_of::<PyString>() => {
+                let class = value.get_type().name()?.to_string();
+                return Err(invalid(option.wrong_type_message(&class)));
+            }
+            (OptionKind::Mode, _)
+                if value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() =>
+            {
+                options.set(
+                    option,
+                    &format!("{:04o}", read::<u32>(option.name, &value)?),
+                )?;
             }
             (kind, _) => {
                 let is_text = !matches!(kind, OptionKind::Count(..) | OptionKind::Flag);

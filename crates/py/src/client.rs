@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use talentdata_columns::arrow::TableSchema;
 use talentdata_columns::internal::SchemaMemory;
 use talentdata_core::internal::process::{Owned, lock};
-use talentdata_core::internal::settings::{SETTINGS, Setting, SettingKind};
+use talentdata_core::internal::settings::{SECRET_SOURCES, SETTINGS, Setting, SettingKind};
 use talentdata_core::types::OPERATIONS;
 use talentdata_core::types::Stop;
 use talentdata_core::{Builder, Client, Config, Error, ErrorKind, Result};
@@ -325,9 +325,9 @@ fn defect() -> Result<RecordText> {
     std::panic::panic_any("a defect on purpose")
 }
 
-/// Sets a setting. The secret may be a function that returns it.
+/// Sets a setting. The client secret may be a function that returns it.
 fn set(settings: &mut Builder, setting: &Setting, value: &Bound<'_, PyAny>) -> CallResult<()> {
-    if matches!(setting.kind, SettingKind::Secret) && value.is_callable() {
+    if setting.name == SECRET_SOURCES[0] && value.is_callable() {
         let function = value.clone().unbind();
         settings.client_secret_from(move || ask(&function));
     } else {
@@ -371,6 +371,10 @@ fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> CallResult<String> {
         SettingKind::Command => value.extract::<String>().or_else(|_: PyErr| {
             let words = value.extract::<Vec<String>>()?;
             Ok(serde_json::Value::from(words).to_string())
+        }),
+        SettingKind::ListPolicies => value.extract::<String>().or_else(|_: PyErr| {
+            let json = value.py().import("json")?;
+            json.call_method1("dumps", (value,))?.extract::<String>()
         }),
         SettingKind::File => value
             .extract::<PathBuf>()

@@ -1,6 +1,7 @@
 //! `budget`: shows the clients that share the request budget.
 
 use crate::common::Common;
+use crate::connect::warn_of_profile;
 use crate::output::{self, Ending};
 use crate::settings;
 use crate::signals::Signals;
@@ -48,6 +49,7 @@ pub(crate) async fn run(args: &BudgetArgs, common: &Common) -> Result<(), Ending
     let mut builder = Builder::default();
     settings::set(&common.matches, &mut builder)?;
     let config = builder.config()?;
+    warn_of_profile(&config);
     let state = config.budget_state()?;
     if args.watch {
         return watch(&config, args.json).await;

@@ -5,7 +5,7 @@ use crate::lists::{OutputPlace, Selection, dashed, one_of, selected, selection};
 use crate::options;
 use crate::output::Ending;
 use crate::receipts;
-use crate::rows::{Reading, write_all};
+use crate::rows::{Reading, warn_of_policies, write_all};
 use std::path::{Path, PathBuf};
 use talentdata_columns::export::{Format, Target};
 use talentdata_core::Error;
@@ -111,6 +111,7 @@ pub(crate) fn run(args: &ChangesArgs, common: &Common) -> Result<(), Ending> {
         })?;
     }
     let mirror = Mirror::open(&args.from)?;
+    warn_of_policies(&readings, &mirror, common)?;
     place.prepare()?;
     let rows = |list| {
         let changes = mirror.changes(list, &args.since(list))?;

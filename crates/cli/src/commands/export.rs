@@ -6,7 +6,7 @@ use crate::lists::{Lists, OutputPlace, one_of};
 use crate::options;
 use crate::output::Ending;
 use crate::receipts;
-use crate::rows::{Reading, write_all};
+use crate::rows::{Reading, warn_of_policies, write_all};
 use crate::work::{ListWork, Run, WAYS_OUT};
 use std::path::{Path, PathBuf};
 use talentdata_columns::export::{Export, Format};
@@ -64,6 +64,7 @@ pub(crate) async fn run(args: &ExportArgs, common: &Common) -> Result<(), Ending
             table: export.table,
         });
         let readings: Vec<Reading> = readings.collect();
+        warn_of_policies(&readings, &mirror, common)?;
         let rows = |list| mirror.records(list, args.as_of.as_ref());
         return write_all(&readings, receipt, common.verbose > 0, rows);
     }
@@ -89,6 +90,13 @@ impl ExportArgs {
         if common.matches.contains_id("schema") && !place.is_one {
             let message = "--schema: a schema belongs to one list; export the lists one by one";
             return Err(Error::invalid(message));
+        }
+        let mut policies = options::POLICIES.iter();
+        let policy = policies.find(|name| common.matches.contains_id(name));
+        if let Some(name) = policy.filter(|_| self.from.is_some()) {
+            return Err(Error::invalid(format!(
+                "--{name}: cannot be combined with --from, because a mirror is written as its syncs stored it; sync with --{name} into a new mirror, and export from that"
+            )));
         }
         let options = options::read(&common.matches, JobKind::Export)?;
         let mirror = self.from.as_deref();

@@ -353,25 +353,123 @@ fn a_record_with_a_hashed_id_is_erased_by_its_plain_id_and_the_key() {
     run(&mut command("verify m.db", None)).says(0, "");
 }
 
+/// Writes a profile file that drops the address.
+fn write_profile(place: &Path, mode: u32) {
+    let profile = place.join("talentdata/profiles.toml");
+    fs::create_dir_all(place.join("talentdata")).unwrap();
+    fs::write(&profile, "[default.lists.contacts]\ndrop = [\"email\"]\n").unwrap();
+    fs::set_permissions(&profile, Permissions::from_mode(mode)).unwrap();
+}
+
+/// Runs a command in the directory of a service, with the profile file that is there.
+fn with_profile(service: &Service, words: &str) -> Ended {
+    let mut command = service.command(words);
+    command.env("XDG_CONFIG_HOME", service.directory.path());
+    command.env_remove("TALENTDATA_LOG").stderr(Stdio::piped());
+    run(&mut command)
+}
+
 #[test]
 fn a_profile_drops_fields_and_the_command_says_so() {
     let service = Service::start();
     let place = service.directory.path();
-    let profile = place.join("talentdata/profiles.toml");
-    fs::create_dir(place.join("talentdata")).unwrap();
-    fs::write(&profile, "[default.lists.contacts]\ndrop = [\"email\"]\n").unwrap();
-    fs::set_permissions(&profile, Permissions::from_mode(0o600)).unwrap();
-    let mut command = service.command("export contacts --out out --drop note");
-    command
-        .env("XDG_CONFIG_HOME", place)
-        .env_remove("TALENTDATA_LOG")
-        .stderr(Stdio::piped());
-    let ended: Ended = run(&mut command);
-    ended.says(0, "contacts: the setting lists drops email\n");
-    let text = fs::read_to_string(place.join("out")).unwrap();
-    assert_eq!(text.lines().count() as u64, RECORDS);
-    assert!(
-        text.contains("firstName") && !text.contains("email") && !text.contains("note"),
-        "{text}"
-    );
+    let unused = "warning: the profile file is not used, except its setting lists: |chmod 600";
+    for (mode, words) in [(0o600, ""), (0o640, unused)] {
+        write_profile(place, mode);
+        let ended = with_profile(&service, "export contacts --out out --drop note");
+        ended.says(0, words);
+        ended.says(0, "contacts: the setting lists drops email\n");
+        let text = fs::read_to_string(place.join("out")).unwrap();
+        assert_eq!(text.lines().count() as u64, RECORDS);
+        assert!(
+            text.contains("firstName") && !text.contains("email") && !text.contains("note"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_mirror_from_before_a_policy_is_read_with_a_warning() {
+    let service = Service::start();
+    let place = service.directory.path();
+    let reads = [
+        "export contacts --from old.db --out out",
+        "changes contacts --from old.db --out out",
+    ];
+    with_profile(&service, "sync contacts --to old.db").says(0, "");
+    write_profile(place, 0o600);
+    with_profile(&service, "sync contacts --to new.db --drop phones").says(0, "");
+    let warning = "warning: contacts: the setting lists drops email, but the mirror";
+    for words in reads {
+        with_profile(&service, words).says(0, warning);
+        let ended = with_profile(&service, &words.replace("old", "new"));
+        assert!(!ended.stderr.contains("warning"), "{}", ended.stderr);
+    }
+    let refused = format!("{} --drop email", reads[0]);
+    let words = "--drop: cannot be combined with --from|sync with --drop into a new mirror";
+    with_profile(&service, &refused).says(code(ErrorKind::InvalidArgument), words);
+}
+
+/// The service's own sentence stays in the error.
+#[test]
+fn a_failed_page_is_not_quoted_if_fields_are_dropped() {
+    for (status, body, said) in [
+        (
+            400,
+            r#"{"success":false,"message":"wrong offset","contacts":[{"email":"CANARY"}]}"#,
+            "wrong offset",
+        ),
+        (200, r#"{"CANARY":1,"pagination":{}}"#, "error: "),
+    ] {
+        let base_url = serve(api(move |_| (status, "", body.to_owned())));
+        let service = Service {
+            base_url,
+            state: Arc::default(),
+            directory: tempfile::tempdir().unwrap(),
+        };
+        for (words, is_quoted) in [("--drop email", false), ("", true)] {
+            let words = format!("export contacts --out out -v {words}");
+            let ended = with_profile(&service, &words);
+            assert!(ended.stderr.contains(said), "{}", ended.stderr);
+            assert_eq!(
+                ended.stderr.contains("CANARY"),
+                is_quoted,
+                "{}",
+                ended.stderr
+            );
+        }
+    }
+}
+
+#[test]
+fn the_files_of_an_export_are_usable_under_any_umask() {
+    let service = Service::start();
+    let place = service.directory.path();
+    let umask = |mask: &str, words: &str| {
+        let mut shell = Command::new("sh");
+        let own = service.command(words);
+        let script = format!("umask {mask}; exec \"$0\" \"$@\"");
+        shell
+            .args(["-c", &script])
+            .arg(own.get_program())
+            .args(own.get_args());
+        let set = own
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?)));
+        shell.envs(set).current_dir(place);
+        shell.env_remove("TALENTDATA_LOG");
+        run(&mut shell).says(0, "");
+    };
+    for mask in ["0177", "0277", "0777"] {
+        umask(
+            mask,
+            "export contacts --format csv --out out --receipt receipt --restart",
+        );
+        for name in ["out", "receipt"] {
+            let mode = fs::metadata(place.join(name)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{mask} {name}");
+            fs::remove_file(place.join(name)).unwrap();
+        }
+        assert!(!place.join("out.part").exists(), "{mask}");
+    }
 }

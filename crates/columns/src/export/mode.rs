@@ -39,12 +39,19 @@ impl FromStr for FileMode {
     }
 }
 
-/// Returns options for opening a file that only its owner can read and write, if it is new.
-pub(super) fn private() -> OpenOptions {
-    let mut options = File::options();
+/// Opens a file with these options. If it is new, only its owner can read and write it, whatever the umask forbids.
+pub(super) fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        if file.metadata()?.permissions().mode() & 0o600 != 0o600 {
+            file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        }
+    }
+    Ok(file)
 }
 
 /// Gives the finished file the permissions of the file that it replaces, or `mode` if it replaces none.

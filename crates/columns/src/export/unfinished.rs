@@ -3,7 +3,7 @@
 use super::Export;
 use super::checkpoint::{Checkpoint, Resumable, key};
 use super::kept::{KeptDecision, WaysOut, decide};
-use super::mode::{FileMode, private, set_final_mode};
+use super::mode::{FileMode, open_private, set_final_mode};
 use super::work::{AppendFile, DATA, Found, IDS, OUTPUT, WorkDirectory, damaged};
 use crate::arrow::Counts;
 use crate::digest::RecordsDigest;
@@ -170,10 +170,7 @@ impl ResumableFile {
         // An export that was killed leaves this file.
         self.work.remove_file(OUTPUT)?;
         let path = self.work.file(OUTPUT);
-        let output = private()
-            .write(true)
-            .create_new(true)
-            .open(&path)
+        let output = open_private(File::options().write(true).create_new(true), &path)
             .at("create", &path)?;
         let files = self.files()?;
         let data = files.data.path.clone();

@@ -6,7 +6,7 @@
 //! the files that belong to it. Any other directory is refused and not modified.
 
 use super::checkpoint::{Checkpoint, MARK, MAX_CHECKPOINT_BYTES, Resumable, SyncedPrefix};
-use super::mode::private;
+use super::mode::open_private;
 use crate::paths::{IoContext, begin_of, directory_of, part_of, sync_directory};
 use blake3::Hasher;
 use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
@@ -59,10 +59,7 @@ impl WorkDirectory {
     pub(super) fn claim(output: &Path) -> Result<(Self, Found)> {
         let path = part_of(output);
         loop {
-            let mut builder = DirBuilder::new();
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            match builder.create(&path) {
+            match create_directory(&path) {
                 Err(error) if error.kind() == AlreadyExists => check_owner(&path)?,
                 created => created.at("create", &path)?,
             }
@@ -71,7 +68,7 @@ impl WorkDirectory {
                 // If the directory is not ours, no file is created in it.
                 look_into(&path)?;
             }
-            let file = match private().append(true).create(true).open(&name) {
+            let file = match open_private(File::options().append(true).create(true), &name) {
                 // The previous export has just removed the directory.
                 Err(error) if error.kind() == NotFound => continue,
                 // This removes the directory only if it is empty.
@@ -125,7 +122,7 @@ impl WorkDirectory {
         self.remove_file(NEXT)?;
         let (path, next) = (self.file(CHECKPOINT), self.file(NEXT));
         let write = || {
-            let mut file = private().write(true).create_new(true).open(&next)?;
+            let mut file = open_private(File::options().write(true).create_new(true), &next)?;
             file.write_all(&checkpoint.to_bytes()?)?;
             file.sync_all()?;
             fs::rename(&next, &path)
@@ -215,9 +212,9 @@ impl AppendFile {
     /// # Errors
     /// `Mismatch` if the file is missing or was changed; `Io` if the system refuses.
     pub(super) fn open(path: PathBuf, kept: Option<&SyncedPrefix>) -> Result<Self> {
-        let mut options = private();
+        let mut options = File::options();
         options.write(true).create_new(kept.is_none());
-        let file = match options.open(&path) {
+        let file = match open_private(&mut options, &path) {
             Err(error) if error.kind() == NotFound && kept.is_some() => {
                 return Err(damaged(format!("{} is missing", path.display())));
             }
@@ -296,6 +293,23 @@ impl AppendFile {
             blake3: self.hasher.finalize().to_string(),
         })
     }
+}
+
+/// Creates a directory that only our user may enter, whatever the umask forbids.
+fn create_directory(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let found = fs::symlink_metadata(path)?;
+        if found.is_dir() && found.permissions().mode() & 0o700 != 0o700 {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+        }
+    }
+    Ok(())
 }
 
 /// Checks that an existing file is a directory that we created and that only our user may enter.

@@ -5,7 +5,7 @@ use super::*;
 const PAGINATION: &str = r#""pagination":{"total":9,"limit":2,"offset":0,"hasMore":true}"#;
 
 fn read(body: impl Into<bytes::Bytes>) -> Result<Page> {
-    Page::read(&Response::of_json(body), None, 0, false)
+    Page::read(&Response::of_json(body), None, 0, Hides::default())
 }
 
 /// Reads a page with these members and a pagination.
@@ -113,7 +113,7 @@ fn a_response_that_is_not_json_in_utf8_is_refused_with_the_place() {
         response
             .headers
             .extend(coding.map(|it| (http::header::CONTENT_ENCODING, it)));
-        let error = Page::read(&response, None, 0, false).unwrap_err();
+        let error = Page::read(&response, None, 0, Hides::default()).unwrap_err();
         let name = response.header("content-encoding").unwrap_or("none");
         let said = format!("not UTF-8 at byte 14 (Content-Encoding: {name})");
         assert_eq!(error.kind(), ErrorKind::Decode);

@@ -1,6 +1,8 @@
 //! The single pass over the text of a page. It checks that the text is JSON, and finds the places of the records and of
 //! their members, which everything else uses.
 
+use super::{PageText, RawRecord, check_length};
+use crate::error::Error;
 use crate::json::{self, is_named, unquoted};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -87,6 +89,81 @@ impl Items {
     /// Returns whether all items are objects.
     pub(crate) fn are_objects(&self) -> bool {
         self.items.iter().all(|item| item.fields.is_some())
+    }
+}
+
+/// A page that is written record by record, with the index of its text.
+pub(crate) struct PageWriter {
+    text: String,
+    index: Items,
+    id: Option<Span>,
+    /// The index after the opening brace of the current record.
+    start: usize,
+    /// The number of members before the current record.
+    before: usize,
+}
+
+impl PageWriter {
+    /// Creates a page of about this many bytes.
+    pub(crate) fn new(size: usize) -> Self {
+        PageWriter {
+            text: String::with_capacity(size),
+            index: Items::default(),
+            id: None,
+            start: 0,
+            before: 0,
+        }
+    }
+
+    /// Begins a record.
+    pub(crate) fn begin(&mut self) {
+        let separator = if self.text.is_empty() { "[{" } else { ",{" };
+        self.text.push_str(separator);
+        (self.id, self.start, self.before) = (None, self.text.len(), self.index.members.len());
+    }
+
+    /// Adds a member with this raw name. `write` appends it to the text, with a comma unless the text has this length,
+    /// or appends nothing.
+    pub(crate) fn member(&mut self, name: &str, write: impl FnOnce(&mut String, usize)) {
+        let at = self.text.len();
+        write(&mut self.text, self.start);
+        if self.text.len() == at {
+            return;
+        }
+        // Before the name are a quote and, except for the first member, a comma. After it are a quote and a colon.
+        let begin = at + 1 + usize::from(at > self.start);
+        let end = begin + name.len();
+        let value = Span::new(end + 2, self.text.len());
+        self.index.members.push(MemberPlace {
+            name: Span::new(begin, end),
+            value,
+        });
+        // The last duplicate of a name wins, as everywhere.
+        if is_named(name, "id") {
+            self.id = Some(value);
+        }
+    }
+
+    /// Ends a record.
+    pub(crate) fn end(&mut self) {
+        self.text.push('}');
+        self.index.items.push(Item {
+            json: Span::new(self.start - 1, self.text.len()),
+            id: self.id,
+            fields: Some(self.index.members.len() - self.before),
+            members_end: self.index.members.len(),
+        });
+    }
+
+    /// Returns the records of the page, which is at this offset of its list.
+    ///
+    /// # Errors
+    /// `TooLarge` if the text is longer than 4 GiB.
+    pub(crate) fn records(mut self, offset: u64) -> Result<Vec<RawRecord>, Error> {
+        self.text.push(']');
+        check_length(self.text.len())?;
+        let page = PageText::new(self.text.into(), self.index, "record", offset, true)?;
+        Ok(page.records())
     }
 }
 

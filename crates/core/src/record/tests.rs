@@ -4,6 +4,7 @@ use super::{IdentityKey, RawRecord};
 use crate::error::ErrorKind;
 use crate::json;
 use crate::page::Page;
+use crate::request::stats::Hides;
 use crate::request::transport::Response;
 use serde_json::Value;
 use talentdata_types::Contact;
@@ -20,7 +21,7 @@ fn a_record_is_identified_by_its_id_or_else_by_its_text() {
     let rows = r#"{"id":"a","x":1},{"x":1,"id":2},{"x":{"id":3}},{"x":1,"id":"b","id":"c"},{"id":"d","i\u0064":"e"},{"id":null,"x":1},{"id":""},{"id":{}},{"id":"2"},{"id":"\u0061"}"#;
     let pagination = r#"{"total":10,"limit":10,"offset":0,"hasMore":false}"#;
     let body = format!("\u{feff}{{\"rows\":[{rows}],\"pagination\":{pagination}}}");
-    let page = Page::read(&Response::of_json(body), None, 0, false).unwrap();
+    let page = Page::read(&Response::of_json(body), None, 0, Hides::default()).unwrap();
     let key = IdentityKey::random();
     let records = page.records.iter();
     let found: Vec<_> = records.map(|record| record.identity(&key)).collect();

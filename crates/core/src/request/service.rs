@@ -306,7 +306,7 @@ impl Service {
             // A response of the token endpoint may contain a token, regardless of its status.
             let shows_body = operation != CREATE_TOKEN.id
                 && self.config.error_bodies == ErrorBodies::Excerpt
-                && !(call.hides_records && response.status.is_success());
+                && !call.hides_records;
             let said = match self.config.error_bodies {
                 ErrorBodies::None => String::new(),
                 ErrorBodies::Excerpt if shows_body => said,

@@ -25,8 +25,14 @@ pub(crate) struct ScanCalls {
     pub(crate) stats: Mutex<CallStats>,
     /// The offset of the page that the scan needs next, which therefore does not wait for memory.
     pub(crate) needed: watch::Sender<Option<u64>>,
-    /// True if errors must not quote records.
-    pub(crate) hides_records: bool,
-    /// True if errors must not name the `id` of a record.
-    pub(crate) hides_ids: bool,
+    pub(crate) hides: Hides,
+}
+
+/// The parts of responses that errors must not have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hides {
+    /// Records, and the names of members, which may be values.
+    pub(crate) records: bool,
+    /// The `id` of a record.
+    pub(crate) ids: bool,
 }

@@ -16,7 +16,7 @@ use crate::process::lock;
 use crate::record::IdentityKey;
 use crate::request::Service;
 use crate::request::page_size::{PageRequest, PageSize};
-use crate::request::stats::ScanCalls;
+use crate::request::stats::{Hides, ScanCalls};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 use talentdata_types::ListName;
@@ -108,8 +108,10 @@ impl Driver {
         self.options.check(shape)?;
         let mut policy = FieldPolicy::with_key(&self.options, &self.service.config)?;
         self.calls = Arc::new(ScanCalls {
-            hides_records: !policy.is_empty(),
-            hides_ids: policy.key_of_id().is_some(),
+            hides: Hides {
+                records: !policy.is_empty(),
+                ids: policy.key_of_id().is_some(),
+            },
             ..ScanCalls::default()
         });
         if let Some(key) = policy.key_of_id() {

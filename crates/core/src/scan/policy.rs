@@ -6,12 +6,15 @@ use crate::error::{Error, Result};
 use crate::hash::HashKey;
 use crate::json;
 use crate::page::Page;
-use crate::record::RawRecord;
-use crate::settings::Config;
+use crate::record::index::PageWriter;
+use crate::settings::{Config, ListFields};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use talentdata_types::{ListName, ListShape};
 
+/// The names under which receipts and mirrors record the fields of a list that are kept and dropped.
+const KEPT_FIELDS: &str = "kept fields";
+const DROPPED_FIELDS: &str = "dropped fields";
 /// The name under which receipts and mirrors record the hashed fields of a list.
 pub const HASHED_FIELDS: &str = "hashed fields";
 /// The name under which checkpoints and mirrors record the name of the key of digests.
@@ -54,8 +57,103 @@ struct Pointer {
     name: String,
     /// The steps of the pointer, their escapes resolved.
     steps: Vec<String>,
-    /// True if a record had this field.
+}
+
+/// The actions for a value and for its parts.
+#[derive(Debug, Default)]
+struct Node {
+    actions: Vec<FieldAction>,
+    /// The parts with actions, by the step that leads to each.
+    parts: BTreeMap<String, Node>,
+    /// True if a record had this value.
     matched: bool,
+}
+
+impl Node {
+    fn has(&self, action: FieldAction) -> bool {
+        self.actions.contains(&action)
+    }
+
+    /// Returns the node to which these steps lead, and creates it if there is none.
+    fn at(&mut self, steps: &[String]) -> &mut Node {
+        let mut node = self;
+        for step in steps {
+            node = node.parts.entry(step.clone()).or_default();
+        }
+        node
+    }
+
+    /// Writes the kept parts of an object or array. `is_kept` is true if parts are kept that no pointer names.
+    fn write_kept(&mut self, value: &str, is_kept: bool, key: Option<&HashKey>, out: &mut String) {
+        let is_object = value.starts_with('{');
+        out.push(if is_object { '{' } else { '[' });
+        let place = Place {
+            is_kept,
+            key,
+            start: out.len(),
+        };
+        if is_object {
+            json::each_member(value, |name, part| {
+                self.write_part(Some(name), part, place, out);
+            });
+        } else {
+            json::each_item(value, |part| self.write_part(None, part, place, out));
+        }
+        out.push(if is_object { '}' } else { ']' });
+    }
+
+    /// Writes a member with this raw name, or an item of an array, unless it is dropped.
+    fn write_part(&mut self, name: Option<&str>, part: &str, place: Place<'_>, out: &mut String) {
+        let step = name.map_or(Some(ITEMS.into()), json::text);
+        let begin = |out: &mut String| {
+            if out.len() > place.start {
+                out.push(',');
+            }
+            if let Some(name) = name {
+                out.extend(["\"", name, "\":"]);
+            }
+        };
+        let Some(node) = step.and_then(|step| self.parts.get_mut(&*step)) else {
+            if place.is_kept {
+                begin(out);
+                out.push_str(part);
+            }
+            return;
+        };
+        node.matched = true;
+        let is_hashed = node.has(FieldAction::Hash);
+        let is_kept = is_hashed || place.is_kept || node.has(FieldAction::Keep);
+        let has_parts = part.starts_with(['{', '[']) && !node.parts.is_empty();
+        // A value without parts is not kept because of pointers to its parts.
+        if node.has(FieldAction::Drop) || !(is_kept || has_parts) {
+            return;
+        }
+        begin(out);
+        match place.key {
+            _ if !is_hashed && has_parts => node.write_kept(part, is_kept, place.key, out),
+            _ if !is_hashed => out.push_str(part),
+            Some(key) if part != "null" => {
+                // A digest of what is dropped would let others test guesses.
+                let mut rest = String::new();
+                if has_parts {
+                    node.write_kept(part, is_kept, place.key, &mut rest);
+                }
+                let digest = key.digest(if has_parts { &rest } else { part });
+                out.extend(["\"", &digest, "\""]);
+            }
+            _ => out.push_str("null"),
+        }
+    }
+}
+
+/// The place of a part that is written.
+#[derive(Clone, Copy)]
+struct Place<'k> {
+    /// True if the part is kept even if no pointer names it.
+    is_kept: bool,
+    key: Option<&'k HashKey>,
+    /// The length of the output before the first part.
+    start: usize,
 }
 
 /// The fields to keep, to drop and to hash.
@@ -64,6 +162,8 @@ pub(super) struct FieldPolicy {
     /// True if only named fields are kept.
     keeps: bool,
     pointers: Vec<Pointer>,
+    /// The actions of the pointers, from a record on.
+    record: Node,
     /// The key of the digests. `None` if nothing is hashed, or nothing is applied.
     key: Option<HashKey>,
 }
@@ -75,14 +175,15 @@ impl FieldPolicy {
     /// `InvalidArgument` for a string that is neither a name nor a pointer, and for `id` in `drop`.
     fn new(options: &ScanOptions) -> Result<Self> {
         let keeps = !options.fields.is_empty();
-        let mut pointers = Vec::new();
+        let (mut pointers, mut record) = (Vec::new(), Node::default());
         for (action, option) in FieldAction::ALL {
             for name in options.named(action) {
+                let steps = steps(option, name)?;
+                record.at(&steps).actions.push(action);
                 pointers.push(Pointer {
                     action,
                     name: name.clone(),
-                    steps: steps(option, name)?,
-                    matched: false,
+                    steps,
                 });
             }
         }
@@ -96,6 +197,7 @@ impl FieldPolicy {
         Ok(FieldPolicy {
             keeps,
             pointers,
+            record,
             key: None,
         })
     }
@@ -189,107 +291,43 @@ impl FieldPolicy {
 
     /// Returns the page with only the kept parts of its records. Each record keeps its place.
     pub(super) fn apply(&mut self, mut page: Page) -> Result<Page> {
-        let Some(offset) = page.records.first().map(RawRecord::offset) else {
+        let Some(first) = page.records.first().filter(|_| !self.is_empty()) else {
             return Ok(page);
         };
-        if self.is_empty() {
-            return Ok(page);
+        let mut writer = PageWriter::new(first.page_text_len());
+        for record in &page.records {
+            writer.begin();
+            record.each_member(|name, value| {
+                writer.member(name, |out, start| {
+                    let place = Place {
+                        is_kept: !self.keeps || json::is_named(name, "id"),
+                        key: self.key.as_ref(),
+                        start,
+                    };
+                    self.record.write_part(Some(name), value, place, out);
+                });
+            });
+            writer.end();
         }
-        let kept: Vec<String> = page
-            .records
-            .iter()
-            .map(|record| self.kept(record.as_str()))
-            .collect();
-        page.records = RawRecord::parse_page(&kept, offset)?;
+        page.records = writer.records(first.offset())?;
         Ok(page)
     }
 
     /// Returns the fields that no record had.
     pub(super) fn unmatched(&self) -> impl Iterator<Item = &str> {
-        let is_dropped = move |other: &Pointer| {
-            let mut dropped = self
-                .pointers
-                .iter()
-                .filter(|one| one.action == FieldAction::Drop);
-            dropped.any(|one| other.steps.starts_with(&one.steps) && one.matched)
+        let is_unmatched = |pointer: &&Pointer| {
+            let mut node = Some(&self.record);
+            for step in &pointer.steps {
+                node = node.and_then(|node| node.parts.get(step));
+                // Nothing is looked for in a value that is dropped.
+                if node.is_some_and(|node| node.matched && node.has(FieldAction::Drop)) {
+                    return false;
+                }
+            }
+            node.is_some_and(|node| !node.matched)
         };
-        let unmatched = self.pointers.iter();
-        let unmatched = unmatched.filter(move |one| !one.matched && !is_dropped(one));
+        let unmatched = self.pointers.iter().filter(is_unmatched);
         unmatched.map(|one| one.name.as_str())
-    }
-
-    /// Returns the kept parts of a record.
-    fn kept(&mut self, record: &str) -> String {
-        let all: Vec<usize> = (0..self.pointers.len()).collect();
-        let mut out = String::with_capacity(record.len());
-        self.value(record, &all, 0, !self.keeps, &mut out);
-        out
-    }
-
-    /// Writes the kept parts of an object or array to which the first `depth` steps of these pointers lead. `is_kept`
-    /// is true if parts are kept that no pointer names.
-    fn value(
-        &mut self,
-        value: &str,
-        pointers: &[usize],
-        depth: usize,
-        is_kept: bool,
-        out: &mut String,
-    ) {
-        let is_object = value.starts_with('{');
-        let parts = if is_object {
-            let members = json::members(value).into_iter();
-            members.map(|(name, value)| (Some(name), value)).collect()
-        } else {
-            let items = json::items(value).into_iter();
-            items.map(|item| (None, item)).collect::<Vec<_>>()
-        };
-        out.push(if is_object { '{' } else { '[' });
-        let start = out.len();
-        for (raw, part) in parts {
-            let name = raw.map_or(Some(ITEMS.into()), json::text);
-            let (mut further, mut actions) = (Vec::new(), Vec::new());
-            for at in pointers {
-                let Some(pointer) = self.pointers.get_mut(*at) else {
-                    continue;
-                };
-                if pointer.steps.get(depth).map(String::as_str) != name.as_deref() {
-                    continue;
-                }
-                if pointer.steps.len() == depth + 1 {
-                    pointer.matched = true;
-                    actions.push(pointer.action);
-                } else {
-                    further.push(*at);
-                }
-            }
-            if actions.contains(&FieldAction::Drop) {
-                continue;
-            }
-            let is_hashed = actions.contains(&FieldAction::Hash);
-            let is_id = depth == 0 && name.as_deref() == Some("id");
-            let is_kept = is_kept || is_id || actions.contains(&FieldAction::Keep);
-            let has_parts = part.starts_with(['{', '[']) && !further.is_empty();
-            // A value without parts is not kept because of pointers to its parts.
-            if !(is_kept || is_hashed || has_parts) {
-                continue;
-            }
-            if out.len() > start {
-                out.push(',');
-            }
-            if let Some(raw) = raw {
-                out.extend(["\"", raw, "\":"]);
-            }
-            match &self.key {
-                _ if !is_hashed && has_parts => self.value(part, &further, depth + 1, is_kept, out),
-                Some(key) if is_hashed && part != "null" => {
-                    out.extend(["\"", &key.digest(part), "\""]);
-                }
-                None if is_hashed => out.push_str("null"),
-                _ => out.push_str(part),
-            }
-        }
-        out.push(if is_object { '}' } else { ']' });
     }
 }
 
@@ -325,6 +363,45 @@ fn steps(option: &str, name: &str) -> Result<Vec<String>> {
     pointer.split('/').map(step).collect()
 }
 
+/// Returns the fields in all lists, sorted and each only once, in their shortest form: `email` and not `/email`. A name
+/// that is wrong stays as it is.
+fn canonical<const N: usize>(lists: [&Vec<String>; N]) -> Vec<String> {
+    let form = |name: &String| match steps("", name).as_deref() {
+        Ok([step]) if !step.contains('/') => step.clone(),
+        Ok(steps) => pointer(steps),
+        Err(_) => name.clone(),
+    };
+    let sorted: BTreeSet<String> = lists.into_iter().flatten().map(form).collect();
+    sorted.into_iter().collect()
+}
+
+/// Returns the pointer with these steps.
+fn pointer(steps: &[String]) -> String {
+    let steps = steps
+        .iter()
+        .map(|step| format!("/{}", json::pointer_step(step)));
+    steps.collect()
+}
+
+/// Returns the fields that both lists name, alone or with more around them. A name that is wrong stays as it is.
+fn within(names: &[String], allowed: &[String]) -> Vec<String> {
+    let mut both = Vec::new();
+    for name in names {
+        let Ok(own) = steps("", name) else {
+            both.push(name.clone());
+            continue;
+        };
+        for other in allowed.iter().filter_map(|other| steps("", other).ok()) {
+            if own.starts_with(&other) {
+                both.push(pointer(&own));
+            } else if other.starts_with(&own) {
+                both.push(pointer(&other));
+            }
+        }
+    }
+    canonical([&both])
+}
+
 /// Returns whether a step of a pointer is the index of an item.
 fn is_index(step: &str) -> bool {
     !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit())
@@ -339,6 +416,29 @@ pub struct AlteredFields {
     pub hashed: Vec<Vec<String>>,
 }
 
+impl ListFields {
+    /// Returns whether the scan of this receipt left out everything that these fields leave out.
+    pub fn were_applied(&self, receipt: &Receipt) -> bool {
+        let names = |option: &str| {
+            let names = receipt.parameters.get(option).and_then(Value::as_array);
+            let names = names.into_iter().flatten().filter_map(Value::as_str);
+            names.map(str::to_owned).collect()
+        };
+        let options = ScanOptions {
+            fields: names(KEPT_FIELDS),
+            drop: names(DROPPED_FIELDS),
+            hash: names(HASHED_FIELDS),
+            ..ScanOptions::default()
+        };
+        let restricted = options.restricted(self);
+        let is_same = |action| {
+            canonical([&restricted.named(action).to_vec()])
+                == canonical([&options.named(action).to_vec()])
+        };
+        FieldAction::ALL.iter().all(|(action, _)| is_same(*action))
+    }
+}
+
 impl ScanOptions {
     /// Returns the names of the fields with this action.
     fn named(&self, action: FieldAction) -> &[String] {
@@ -351,26 +451,26 @@ impl ScanOptions {
 
     /// Returns the options combined with the setting `lists` for this list. Options can only drop more.
     #[must_use]
-    pub fn under(&self, config: &Config, list: ListName) -> Self {
-        let mut options = self.clone();
-        let Some(policy) = config.lists.of(list) else {
-            return options;
-        };
-        for (own, set) in [
-            (&mut options.drop, &policy.drop),
-            (&mut options.hash, &policy.hash),
-        ] {
-            let new: Vec<_> = set
-                .iter()
-                .filter(|name| !own.contains(name))
-                .cloned()
-                .collect();
-            own.extend(new);
+    pub fn restricted_by(&self, config: &Config, list: ListName) -> Self {
+        match config.lists.of(list) {
+            Some(set) => self.restricted(set),
+            None => self.clone(),
         }
-        if options.fields.is_empty() {
-            options.fields.clone_from(&policy.fields);
-        } else if !policy.fields.is_empty() {
-            options.fields.retain(|name| policy.fields.contains(name));
+    }
+
+    /// Returns the options combined with the fields of a setting.
+    pub(crate) fn restricted(&self, set: &ListFields) -> Self {
+        let mut options = self.clone();
+        options.drop = canonical([&self.drop, &set.drop]);
+        options.hash = canonical([&self.hash, &set.hash]);
+        if !set.fields.is_empty() {
+            let allowed = canonical([&set.fields, &set.hash, &vec!["id".to_owned()]]);
+            options.hash = canonical([&set.hash, &within(&self.hash, &allowed)]);
+            if self.fields.is_empty() {
+                options.fields.clone_from(&set.fields);
+            } else {
+                options.fields = within(&self.fields, &set.fields);
+            }
             if options.fields.is_empty() {
                 options.fields.push("id".to_owned());
             }
@@ -405,16 +505,16 @@ impl ScanOptions {
     }
 
     /// Returns these options as receipts record them: the values of parameters, and the fields that are kept, dropped
-    /// or hashed, under names that no parameter has.
+    /// or hashed, under names that no parameter has. The same fields in another order or form are the same.
     fn recorded(&self, shape: &ListShape) -> BTreeMap<String, Value> {
         let mut recorded = self.arguments.recorded(shape.operation);
         for (option, names) in [
-            ("kept fields", &self.fields),
-            ("dropped fields", &self.drop),
+            (KEPT_FIELDS, &self.fields),
+            (DROPPED_FIELDS, &self.drop),
             (HASHED_FIELDS, &self.hash),
         ] {
             if !names.is_empty() {
-                recorded.insert(option.to_owned(), names.clone().into());
+                recorded.insert(option.to_owned(), canonical([names]).into());
             }
         }
         recorded
@@ -447,6 +547,9 @@ impl ScanOptions {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
+    use crate::record::RawRecord;
+    use crate::request::stats::Hides;
+    use crate::request::transport::Response;
     use crate::settings::Builder;
     use talentdata_types::Secret;
 
@@ -465,9 +568,33 @@ mod tests {
     }
 
     fn kept(options: &ScanOptions) -> String {
-        let policy = FieldPolicy::new(options).unwrap();
+        left(&mut keyed(options), RECORD)
+    }
+
+    /// Returns the policy of a scan with a key.
+    fn keyed(options: &ScanOptions) -> FieldPolicy {
         let key = Some(key());
-        FieldPolicy { key, ..policy }.kept(RECORD)
+        FieldPolicy {
+            key,
+            ..FieldPolicy::new(options).unwrap()
+        }
+    }
+
+    /// Returns what is left of a record, after a check that its page is the one that reading the text returns.
+    fn left(policy: &mut FieldPolicy, record: &str) -> String {
+        let page = r#"{"contacts":[{"id":7},"#.to_owned() + record + "]}";
+        let response = Response::of_json(page);
+        let page = Page::read(&response, None, 40, Hides::default()).unwrap();
+        let written = policy.apply(page).unwrap().records;
+        let texts: Vec<&str> = written.iter().map(RawRecord::as_str).collect();
+        let read = RawRecord::parse_page(&texts, 40).unwrap();
+        for (one, other) in written.iter().zip(&read) {
+            let facts = |one: &RawRecord| (one.id().map(str::to_owned), one.offset());
+            assert_eq!(one.members(), other.members());
+            assert_eq!(facts(one), facts(other));
+        }
+        assert_eq!(written.len(), 2);
+        texts[1].to_owned()
     }
 
     #[test]
@@ -504,10 +631,10 @@ mod tests {
 
     #[test]
     fn null_stays_null_and_a_whole_value_is_hashed() {
-        let mut policy = FieldPolicy::new(&ScanOptions::default().with_hash(["a", "b"])).unwrap();
-        policy.key = Some(key());
-        let left = format!(r#"{{"a":null,"b":"{}"}}"#, key().digest(r#"[1,{"c":2}]"#));
-        assert_eq!(policy.kept(r#"{"a":null,"b":[1, {"c": 2.0}]}"#), left);
+        let mut policy = keyed(&ScanOptions::default().with_hash(["a", "b"]));
+        let wanted = format!(r#"{{"a":null,"b":"{}"}}"#, key().digest(r#"[1,{"c":2}]"#));
+        let record = r#"{"a":null,"b":[1, {"c": 2.0}]}"#;
+        assert_eq!(left(&mut policy, record), wanted);
     }
 
     #[test]
@@ -516,9 +643,19 @@ mod tests {
             .with_drop(["name", "/langs/*/code"]);
         assert_eq!(kept(&options), r#"{"id":"1","langs":[{"level":9}]}"#);
         let options = drop(&["langs", "name", "email", "/a~1b"]).with_hash(["/langs/*/level"]);
-        let mut policy = FieldPolicy::new(&options).unwrap();
-        policy.key = Some(key());
-        assert_eq!(policy.kept(RECORD), r#"{"id":"1","score":0.50}"#);
+        let mut policy = keyed(&options);
+        assert_eq!(left(&mut policy, RECORD), r#"{"id":"1","score":0.50}"#);
+        assert_eq!(policy.unmatched().count(), 0);
+    }
+
+    #[test]
+    fn a_digest_says_nothing_about_what_is_dropped() {
+        let options = drop(&["/langs/*/level"]).with_hash(["langs", "/name"]);
+        let mut policy = keyed(&options);
+        let record = |level| format!(r#"{{"langs":[{{"code":"en","level":{level}}}],"name":"a"}}"#);
+        let [one, other] = [1, 2].map(|level| left(&mut policy, &record(level)));
+        assert_eq!(one, other);
+        assert!(one.contains(&key().digest(r#"[{"code":"en"}]"#)), "{one}");
         assert_eq!(policy.unmatched().count(), 0);
     }
 
@@ -531,7 +668,7 @@ mod tests {
             .base_url("https://a.example")
             .lists(lists);
         let config = settings.config().unwrap();
-        let under = |options: ScanOptions, list| options.under(&config, list);
+        let under = |options: ScanOptions, list| options.restricted_by(&config, list);
         let none = under(ScanOptions::default(), ListName::Contacts);
         assert_eq!(
             (none.fields, none.drop, none.hash),
@@ -555,6 +692,50 @@ mod tests {
     }
 
     #[test]
+    fn options_name_the_parts_of_what_the_settings_keep_in_any_form() {
+        let set = ListFields {
+            fields: ["email", "langs", "/address/street"]
+                .map(String::from)
+                .into(),
+            hash: ["phone".to_owned()].into(),
+            ..ListFields::default()
+        };
+        let restricted = |options: ScanOptions| {
+            let left = options.restricted(&set);
+            (left.fields.join(" "), left.hash.join(" "))
+        };
+        let fields = |names: &[&str]| restricted(fields(names)).0;
+        assert_eq!(
+            fields(&["/email", "/langs/*/level"]),
+            "/langs/*/level email"
+        );
+        assert_eq!(fields(&["address"]), "/address/street");
+        assert_eq!(fields(&["note", "/addressee"]), "id");
+        // An option adds no digest of what the settings drop.
+        let hash = |names: &[&str]| {
+            let names = names.iter().copied();
+            restricted(ScanOptions::default().with_hash(names)).1
+        };
+        assert_eq!(hash(&["note", "createdAt"]), "phone");
+        assert_eq!(hash(&["address", "/id"]), "/address/street id phone");
+    }
+
+    #[test]
+    fn the_same_fields_in_another_order_or_form_are_the_same() {
+        let shape = ListName::Contacts.shape();
+        let recorded = |names: &[&str]| drop(names).recorded(shape);
+        let one = recorded(&["email", "/a~1b", "/langs/*/level"]);
+        assert_eq!(
+            one,
+            recorded(&["/langs/*/level", "/email", "/a~1b", "email"])
+        );
+        assert_eq!(
+            one["dropped fields"],
+            serde_json::json!(["/a~1b", "/langs/*/level", "email"])
+        );
+    }
+
+    #[test]
     fn settings_keep_or_drop_the_fields_of_a_list() {
         let mut settings = Builder::default();
         settings.environment(false).base_url("https://a.example");
@@ -569,7 +750,7 @@ mod tests {
     #[test]
     fn fields_that_no_record_had_are_known() {
         let mut policy = FieldPolicy::new(&drop(&["name", "nmae", "/langs/*/x"])).unwrap();
-        policy.kept(RECORD);
+        left(&mut policy, RECORD);
         assert!(policy.unmatched().eq(["nmae", "/langs/*/x"]));
     }
 

@@ -66,6 +66,8 @@ pub struct Config {
     pub(crate) client_key: Option<PathBuf>,
     /// The client secret, from the source that the settings name.
     pub(crate) client_secret: Option<Arc<Credential>>,
+    /// The reason why the profile file is not used as a whole.
+    pub(crate) profile_warning: Option<String>,
 }
 impl Config {
     /// Checks each value.
@@ -97,6 +99,7 @@ impl Config {
             client_cert: values.file("client_cert")?,
             client_key: values.file("client_key")?,
             client_secret: values.credential(),
+            profile_warning: values.profile_warning(),
         })
     }
 }

@@ -7,9 +7,12 @@ use std::fmt;
 use std::str::FromStr;
 use talentdata_types::ListName;
 
+/// The name of the setting.
+pub(crate) const LISTS: &str = "lists";
+
 /// The fields that each list keeps, drops or hashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ListPolicies(BTreeMap<ListName, ListFields>);
+pub(crate) struct ListPolicies(pub(super) BTreeMap<ListName, ListFields>);
 
 /// The fields that a list keeps, drops or hashes, as in the options of a scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -40,7 +43,7 @@ impl fmt::Display for ListFields {
 }
 
 impl ListPolicies {
-    /// Returns the fields of a list; `None` if the setting does not name the list.
+    /// Returns the fields of a list; `None` if the setting names no fields of it.
     pub(crate) fn of(&self, list: ListName) -> Option<&ListFields> {
         self.0.get(&list)
     }
@@ -63,9 +66,11 @@ impl ListPolicies {
             }
             Ok((known, fields))
         };
-        read.into_iter()
+        let mut lists = read
+            .into_iter()
             .map(entry)
-            .collect::<Result<_>>()
-            .map(ListPolicies)
+            .collect::<Result<BTreeMap<_, _>>>()?;
+        lists.retain(|_, fields| *fields != ListFields::default());
+        Ok(ListPolicies(lists))
     }
 }

@@ -145,7 +145,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "lists",
         kind: ListPolicies,
         what: "the fields to keep, drop or hash in every scan, export and sync of a list",
-        note: "For example {\"contacts\": {\"drop\": [\"email\"]}}, with fields, drop and hash as in the options, which can only drop more. In a profile it is a table: [default.lists.contacts] with drop = [\"email\"]. Pages and other single calls do not obey it.",
+        note: "For example {\"contacts\": {\"drop\": [\"email\"]}}, with fields, drop and hash as in the options, which can only drop more. In a profile it is a table: [default.lists.contacts] with drop = [\"email\"]. Pages and other single calls do not obey it, and neither does reading a mirror, which has what its syncs stored.",
     },
     Setting {
         name: "error_bodies",

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::private_file::{check_mode, check_owner, read_secret_file};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use talentdata_types::Secret;
+use talentdata_types::{ListName, Secret};
 
 /// Returns a configuration directory with this text as the profile file.
 fn directory(text: &str, mode: u32) -> tempfile::TempDir {
@@ -233,6 +233,44 @@ fn a_client_that_was_given_everything_depends_on_nothing_outside() {
     );
 }
 
+/// A policy in a profile file that is not needed for anything else must not vanish silently.
+#[test]
+fn the_lists_of_a_profile_that_others_can_read_still_apply_with_a_warning() {
+    let given = |text: &str, mode: u32| {
+        let directory = directory(text, mode);
+        let home = |name: &str| {
+            (name == "XDG_CONFIG_HOME").then(|| directory.path().to_string_lossy().into_owned())
+        };
+        let mut builder = Builder::default();
+        builder.base_url("https://talent.example");
+        builder.client_id("me").client_secret("CANARY-1234");
+        Config::read(&builder.found(home).unwrap().with_credential().unwrap()).unwrap()
+    };
+    let lists = "[default.lists.contacts]\ndrop = [\"email\"]\n";
+    let all = format!("[default]\ntimeout = 9\n{lists}");
+    let drops = |config: &Config| {
+        let fields = config.fields_of(ListName::Contacts);
+        fields.is_some_and(|fields| fields.drop == ["email"])
+    };
+    let private = given(&all, 0o600);
+    assert!(drops(&private) && private.profile_warning().is_none());
+    for mode in [0o640, 0o644, 0o777] {
+        let config = given(&all, mode);
+        assert!(drops(&config), "{mode:o}");
+        assert_ne!(config.timeout, private.timeout);
+        let warning = config.profile_warning().unwrap();
+        let begin = "the profile file is not used, except its setting lists: ";
+        assert!(warning.starts_with(begin), "{warning}");
+        assert!(warning.contains("chmod 600"), "{warning}");
+    }
+    let broken = given(&format!("{all}no"), 0o640);
+    let warning = broken.profile_warning().unwrap();
+    assert!(
+        warning.starts_with("the profile file is not used: "),
+        "{warning}"
+    );
+}
+
 #[test]
 fn no_password_is_shown_with_the_settings() {
     let proxy = "http://user:CANARY@proxy.example:3128";
@@ -263,7 +301,7 @@ fn section(directory: &tempfile::TempDir, name: Option<&str>) -> Result<Vec<Stri
     let found = load(name, true, move |variable| {
         (variable == "XDG_CONFIG_HOME").then(|| home.clone())
     });
-    Ok(found?.into_iter().map(|(name, _)| name).collect())
+    Ok(found?.values.into_iter().map(|(name, _)| name).collect())
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use super::base_url::BaseUrl;
 use super::credential::{Credential, SecretFunction, SecretSource, split};
 use super::lists::ListPolicies;
-use super::not_set;
 use super::plain_text::check_text;
+use super::profile::Section;
 use super::servers::{Proxy, parse_budget_store};
 use super::table::{Bounds, ENVIRONMENT, PROFILE, SECRET_SOURCES, SETTINGS, Setting, SettingKind};
+use super::{TRIAL, not_set};
 use crate::budget::BudgetStore;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ pub(crate) struct SettingValues {
     values: BTreeMap<String, (Origin, Secret)>,
     function: Option<SecretFunction>,
     credential: Option<Arc<Credential>>,
+    profile_warning: Option<String>,
 }
 
 /// The source of a value.
@@ -44,6 +46,7 @@ impl SettingValues {
             values: BTreeMap::new(),
             function,
             credential: None,
+            profile_warning: None,
         }
     }
 
@@ -61,6 +64,17 @@ impl SettingValues {
                 self.values.entry(name).or_insert((origin, value));
             }
         }
+    }
+
+    /// Adds the settings of the profile file.
+    pub(super) fn add_profile(&mut self, section: Section) {
+        self.add(Origin::Profile, section.values);
+        self.profile_warning = section.warning;
+    }
+
+    /// Returns the reason why the profile file is not used as a whole.
+    pub(crate) fn profile_warning(&self) -> Option<String> {
+        self.profile_warning.clone()
     }
 
     /// Returns whether a source has the secret.
@@ -132,7 +146,7 @@ impl SettingValues {
     pub(crate) fn base_url(&self, name: &str) -> Result<BaseUrl> {
         match self.text(name)? {
             Some(url) => BaseUrl::parse(&url, self.boolean("insecure_http")?),
-            None => Err(not_set(&self.missing(), self.boolean(ENVIRONMENT)?)),
+            None => Err(not_set(&self.missing(), self.boolean(ENVIRONMENT)?, TRIAL)),
         }
     }
 
