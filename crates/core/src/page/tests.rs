@@ -115,7 +115,7 @@ fn a_response_that_is_not_json_in_utf8_is_refused_with_the_place() {
             .extend(coding.map(|it| (http::header::CONTENT_ENCODING, it)));
         let error = Page::read(&response, None, 0, false).unwrap_err();
         let name = response.header("content-encoding").unwrap_or("none");
-        let said = format!("not UTF-8 at byte 14 (Content-Encoding: {name})");
+        let said = format!("not UTF-8 at byte 14 (Content-Encoding: {name}, ");
         assert_eq!(error.kind(), ErrorKind::Decode);
         assert!(error.message().contains(&said), "{error}");
     }

@@ -284,6 +284,7 @@ impl<P> Sequence<P> {
             offset: refusal.offset,
             ids: Vec::new(),
             has_more: false,
+            has_unknown_length: page.total.is_none(),
             ..page
         })
     }
