@@ -161,7 +161,11 @@ pub(crate) fn from_json<T: DeserializeOwned>(text: &str, place: &str) -> Result<
         let path = error.path().to_string();
         // A dot alone means the place itself, and a question mark a place without a name.
         let path = format!("{place}.{path}");
-        json_error(error.inner(), path.trim_matches(['.', '?']))
+        match error.inner() {
+            // The path has a step for each level.
+            nested if is_nested(nested) => json_error(nested, place),
+            inner => json_error(inner, path.trim_matches(['.', '?'])),
+        }
     })?;
     reader.end().map_err(|error| json_error(&error, place))?;
     Ok(value)
