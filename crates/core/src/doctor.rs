@@ -160,6 +160,27 @@ impl Findings {
         }
     }
 
+    /// Adds a check that failed because of a call, with all that is known about it.
+    fn call_failed(&mut self, name: &'static str, error: &Error) {
+        let message = error.message();
+        let limit = REQUEST_TIMEOUT.as_secs();
+        // The time limit of a check is not a setting.
+        let message = message.replace(
+            &format!(" timeout is {limit} s"),
+            &format!(" a check takes at most {limit} s"),
+        );
+        let advice = if error.is_retryable() && !message.contains("try again later") {
+            "; try again later, or ask the operator of the service"
+        } else {
+            ""
+        };
+        let shown = error.clone().with_message(format!("{message}{advice}"));
+        self.failed(name, &shown);
+        if let (Some(check), Some(_)) = (self.0.last_mut(), error.status()) {
+            check.message = shown.to_string();
+        }
+    }
+
     /// Removes and returns a check. If it was not done, an earlier failure prevented it.
     fn take(&mut self, name: &'static str) -> Check {
         if let Some(index) = self.0.iter().position(|check| check.name == name) {
@@ -331,7 +352,10 @@ impl Findings {
     async fn service(&mut self, client: &Client) {
         let version = match call(client, "version", Arguments::default()).await {
             Err(error) => {
-                self.failed("service", &error);
+                if error.status().is_some() {
+                    self.clock(error.date());
+                }
+                self.call_failed("service", &error);
                 None
             }
             Ok((text, date)) => {
@@ -349,11 +373,11 @@ impl Findings {
         }
         match call(client, "permissions", Arguments::default()).await {
             Err(error) if error.operation() == Some(CREATE_TOKEN.id) => {
-                return self.failed("token", &error);
+                return self.call_failed("token", &error);
             }
             Err(error) => {
                 self.ok("token", "the service issued a token");
-                return self.failed("permissions", &error);
+                return self.call_failed("permissions", &error);
             }
             Ok((text, _)) => {
                 self.ok("token", "the service issued a token");
@@ -366,7 +390,7 @@ impl Findings {
         let body = json!({"clientVersion": version["version"], "endpoints": categories});
         let arguments = Arguments::default().with_json(body.to_string());
         match call(client, "check", arguments).await {
-            Err(error) => self.failed("compatibility", &error),
+            Err(error) => self.call_failed("compatibility", &error),
             Ok((text, _)) => self.compatibility(&text),
         }
     }

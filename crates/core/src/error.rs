@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Limits the length of a service's sentence, in bytes.
 const LONGEST_SENTENCE: usize = 256;
@@ -97,6 +97,8 @@ struct Inner {
     status: Option<u16>,
     retry_after: Option<Duration>,
     request_id: Option<String>,
+    /// The time in the header `Date` of the response.
+    date: Option<SystemTime>,
     attempts: u32,
     offset: Option<u64>,
     body: Option<String>,
@@ -120,6 +122,7 @@ impl Error {
             status: None,
             retry_after: None,
             request_id: None,
+            date: None,
             attempts: 0,
             offset: None,
             body: None,
@@ -315,6 +318,16 @@ impl Error {
         let inner = &mut *self.0;
         (inner.status, inner.request_id, inner.body) = (Some(status), request_id, body);
         self
+    }
+
+    /// Adds the time in the header `Date` of the response.
+    pub(crate) fn with_date(mut self, header: Option<&str>) -> Self {
+        self.0.date = header.and_then(|date| httpdate::parse_http_date(date).ok());
+        self
+    }
+
+    pub(crate) fn date(&self) -> Option<SystemTime> {
+        self.0.date
     }
 
     pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {

@@ -165,9 +165,13 @@ pub(crate) fn from_json<T: DeserializeOwned>(text: &str, place: &str) -> Result<
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        // A dot alone means the place itself.
+        // A dot alone means the place itself, and a question mark a place without a name.
         let path = format!("{place}.{path}");
-        json_error(error.inner(), path.trim_matches('.'))
+        match error.inner() {
+            // The path has a step for each level.
+            nested if is_nested(nested) => json_error(nested, place),
+            inner => json_error(inner, path.trim_matches(['.', '?'])),
+        }
     })?;
     reader.end().map_err(|error| json_error(&error, place))?;
     Ok(value)
@@ -190,12 +194,21 @@ pub(crate) fn json_error(error: &serde_json::Error, place: &str) -> Error {
                 format!("{at}the string has half of a surrogate pair, which is not valid text");
             return Error::schema(message);
         }
+        Category::Syntax if is_nested(error) => {
+            let message = format!("{at}the JSON is nested deeper than {MAX_JSON_DEPTH} levels");
+            return Error::schema(message);
+        }
         Category::Eof => "the JSON ends too early",
         Category::Syntax | Category::Io => "this is not JSON",
     };
     let (line, column) = (error.line(), error.column());
     let message = format!("{at}{what}, at line {line} column {column}");
     Error::new(ErrorKind::Decode, message).with_max_attempts(attempts(error))
+}
+
+/// Returns whether a reader stopped at a text because it is nested too deeply.
+pub(crate) fn is_nested(error: &serde_json::Error) -> bool {
+    error.to_string().starts_with("recursion limit")
 }
 
 /// Returns the maximum number of attempts if a text is not JSON. If it ends too early, it may have been cut in transit.
@@ -214,8 +227,13 @@ fn without_value(error: &serde_json::Error) -> String {
     let place = format!(" at line {} column {}", error.line(), error.column());
     let text = text.strip_suffix(&place).unwrap_or(&text);
     // These messages quote only the names of our own types.
-    if text.starts_with("missing field `") || text.starts_with("duplicate field `") {
-        return text.to_owned();
+    for (begin, what) in [
+        ("missing field `", "missing"),
+        ("duplicate field `", "there twice"),
+    ] {
+        if let Some(name) = text.strip_prefix(begin) {
+            return format!("{} is {what}", name.trim_end_matches('`'));
+        }
     }
     let said = text
         .strip_prefix("invalid type: ")
@@ -242,6 +260,8 @@ fn without_value(error: &serde_json::Error) -> String {
                 "i64" => "a 64-bit integer",
                 "u64" => "a 64-bit integer that is not negative",
                 ours if ours.starts_with("struct ") => "an object",
+                "a sequence" => "an array",
+                "a map" => "an object",
                 words => words,
             };
             format!("found {found}, expected {expected}")
@@ -323,7 +343,11 @@ mod tests {
         refuses::<Contact>(wrong_name, ".firstName: found integer, expected a string");
         refuses::<Contact>(wrong_id, ".id: found object, expected a string");
         refuses::<Contact>(r#"{"id":1}"#, ".id: found integer, expected a string");
-        refuses::<Contact>(r#"{"id":"1"}"#, ": missing field `firstName`");
+        refuses::<Contact>(r#"{"id":"1"}"#, ": firstName is missing");
+        refuses::<Vec<u8>>("7", ": found integer, expected an array");
+        let deep = "[".repeat(130) + &"]".repeat(130);
+        let nested = ": the JSON is nested deeper than 127 levels";
+        refuses::<serde_json::Value>(&deep, nested);
         refuses::<Contact>("7", ": found integer, expected an object");
         let range = ": found an integer out of range, expected a 64-bit integer";
         refuses::<i64>("18446744073709551616", range);

@@ -70,13 +70,21 @@ impl Page {
             PageLimit::Exactly(limit) => query.push(("limit", limit.to_string())),
             PageLimit::AtMost(size) => call.size = Some(size),
         }
+        let is_scan = scan.is_some();
         let hides = scan.as_ref().map_or(Hides::default(), |scan| scan.hides);
         call.hides_records = hides.records;
         call.claim = Some(service.memory.claim(scan, offset).await);
         let page = service.call(&mut call, |response| {
             Page::read(response, key, offset, hides)
         });
-        let mut page = page.await.map_err(|error| error.with_offset(offset))?;
+        let mut page = page.await.map_err(|error| {
+            let error = error.with_offset(offset);
+            // The service answered requests for earlier pages, so base_url is right.
+            if is_scan && offset > 0 && error.kind() == ErrorKind::NotFound {
+                return error.with_meaning("the service knows nothing at this address");
+            }
+            error
+        })?;
         if let Some(size) = call.size {
             size.arrived();
             page.asked = Some(size.limit);
@@ -142,8 +150,9 @@ fn read(response: &Response, key: Option<&str>, offset: u64, hides: Hides) -> Re
     envelope.check_success()?;
     let pagination = envelope.value("pagination").map(Paging::read);
     let pagination = pagination.unwrap_or_default();
+    // Some services write -1 if they do not know it.
     if let Some(answered) = pagination.offset
-        && u64::try_from(answered).ok() != Some(offset)
+        && u64::try_from(answered).is_ok_and(|answered| answered != offset)
     {
         let message = format!("asked for offset {offset}, the service answered offset {answered}");
         return Err(Error::new(ErrorKind::Paging, message));
@@ -237,13 +246,16 @@ impl<'a> Envelope<'a> {
 
     /// Checks that the response does not report a failure: `success: false`, regardless of the status (section 2).
     fn check_success(&mut self) -> Result<()> {
-        match self.value("success") {
-            None | Some("true") => Ok(()),
-            Some("false") => Err(Error::new(
+        match self
+            .value("success")
+            .map(|value| (value, paging::boolean(value)))
+        {
+            None | Some(("null", _) | (_, Some(true))) => Ok(()),
+            Some((_, Some(false))) => Err(Error::new(
                 ErrorKind::Api,
                 "the service answered success: false",
             )),
-            Some(_) => Err(Error::schema("success is not a boolean")),
+            Some((_, None)) => Err(Error::schema("success is not a boolean")),
         }
     }
 
@@ -314,16 +326,19 @@ impl<'a> Envelope<'a> {
 
 /// Returns the error for the text of a page that is not JSON. It names the record.
 fn not_json(text: &str, offset: u64, hides_ids: bool, error: &serde_json::Error) -> Error {
-    if !error.is_syntax() {
+    if !error.is_syntax() || json::is_nested(error) {
         return json_error(error, "");
     }
     let fault = json::fault::find(text, error.line(), error.column());
     let item = fault
         .item
         .map(|(index, id)| place(index, offset, id.as_deref().filter(|_| !hides_ids)));
+    let subject = match &*fault.path {
+        "" if item.is_none() => "the response",
+        path => path,
+    };
     let message = format!(
-        "{}{} is not JSON: {}, at line {} column {}",
-        fault.path,
+        "{subject}{} is not JSON: {}, at line {} column {}",
         item.unwrap_or_default(),
         fault.what,
         error.line(),

@@ -92,7 +92,7 @@ failures! {
         "a repeat gets the same bytes, unless they were damaged on their way";
     NOT_ENCODED: Decode, Twice, "the response cannot be decompressed",
         "a repeat gets the same bytes, unless they were damaged on their way";
-    CUT: Transport, Outage, "the compressed response ends too early",
+    CUT: Transport, Outage, "a compressed response without a declared length ends too early",
         "a service that restarts breaks responses off";
     TOO_LARGE: TooLarge, Final, "the response is larger than the client takes",
         "a repeat is as large; only a page of a list can be requested in smaller parts";

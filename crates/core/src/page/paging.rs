@@ -65,7 +65,7 @@ fn integer(value: &str) -> Option<i64> {
 }
 
 /// Returns the boolean that a raw value means. The same services write 1 and 0, and Python's `str` writes `"True"`.
-fn boolean(value: &str) -> Option<bool> {
+pub(super) fn boolean(value: &str) -> Option<bool> {
     let text = json::decoded(value);
     let text = text.as_deref().map_or(value, str::trim);
     match (text.to_ascii_lowercase().as_str(), json::whole(text)) {

@@ -64,6 +64,37 @@ fn the_last_duplicate_of_a_member_wins() {
 }
 
 #[test]
+fn success_and_offset_are_read_like_other_hints() {
+    let kind = |success: &str| {
+        let outcome = page(&format!(r#""success":{success},"rows":[]"#));
+        outcome.err().map(|error| error.kind())
+    };
+    assert_eq!(["null", r#""true""#, "1"].map(kind), [None; 3]);
+    let (api, schema) = (Some(ErrorKind::Api), Some(ErrorKind::Schema));
+    assert_eq!([r#""False""#, "0", "2"].map(kind), [api, api, schema]);
+    assert!(read(r#"{"rows":[],"pagination":{"offset":-1}}"#).is_ok());
+}
+
+#[test]
+fn json_is_utf_8_regardless_of_its_charset() {
+    for charset in [
+        "ISO-8859-1",
+        "binary",
+        "utf8mb4",
+        "windows-1252",
+        "us-ascii",
+    ] {
+        let mut response = Response::of_json(r#"{"rows":[{"a":"ö"}]}"#);
+        let kind = format!("application/json;charset={charset}")
+            .parse()
+            .unwrap();
+        response.headers.insert(http::header::CONTENT_TYPE, kind);
+        let page = Page::read(&response, None, 0, false).unwrap();
+        assert_eq!(texts(&page), [r#"{"a":"ö"}"#], "{charset}");
+    }
+}
+
+#[test]
 fn records_are_exactly_as_received() {
     let rows = [
         "{ \"a\" : 1 ,\r\n\t\"b\" : [ 1e400 , -0.0 ] }",
@@ -115,7 +146,7 @@ fn a_response_that_is_not_json_in_utf8_is_refused_with_the_place() {
             .extend(coding.map(|it| (http::header::CONTENT_ENCODING, it)));
         let error = Page::read(&response, None, 0, Hides::default()).unwrap_err();
         let name = response.header("content-encoding").unwrap_or("none");
-        let said = format!("not UTF-8 at byte 14 (Content-Encoding: {name})");
+        let said = format!("not UTF-8 at byte 14 (Content-Encoding: {name}, ");
         assert_eq!(error.kind(), ErrorKind::Decode);
         assert!(error.message().contains(&said), "{error}");
     }

@@ -96,7 +96,7 @@ fn a_record_that_is_not_as_documented_is_named() {
         ),
         (
             r#"{"id":"b"}"#,
-            "record 1 of the page (offset 41, id \"b\"): missing field `firstName`",
+            "record 1 of the page (offset 41, id \"b\"): firstName is missing",
         ),
         (
             r#"{"firstName":null}"#,

@@ -69,6 +69,8 @@ pub(crate) struct PageRequest {
     failures: u32,
     /// True if the size was reduced.
     is_reduced: bool,
+    /// True if the time of the outage that the page waits for is over.
+    pub(crate) is_late: bool,
     /// The first refusal. It becomes the error if no smaller page arrives either.
     pub(crate) refusal: Option<Error>,
 }
@@ -123,6 +125,7 @@ impl PageRequest {
             is_probed: false,
             failures: 0,
             is_reduced: false,
+            is_late: false,
             refusal: None,
         }
     }
@@ -198,13 +201,14 @@ impl PageRequest {
             size.patience = size.patience.saturating_mul(TRIAL_GAP_GROWTH);
             self.is_trial = false;
             self.limit = size.now;
-        } else if self.failures <= tolerated && !self.is_reduced {
+        } else if self.failures <= tolerated && !self.is_reduced && !self.is_late {
             return Smaller::No;
         } else {
-            let parts = if error.kind() == ErrorKind::Timeout {
-                4
-            } else {
-                2
+            let parts = match error.kind() {
+                // This is the last attempt, so it shows whether the size is the reason.
+                _ if self.is_late && smaller == Smaller::Later => u64::MAX,
+                ErrorKind::Timeout => 4,
+                _ => 2,
             };
             let part = (self.limit / parts).max(2).min(most);
             let less = named.unwrap_or(part).min(size.now);

@@ -101,6 +101,14 @@ impl AdmissionQueue {
                 Ok(Err(take)) => take,
                 Err(_) => Err("the thread that uses the budget failed".into()),
             };
+            if let Ok(Admission::Wait {
+                outage: Some(failures),
+                ..
+            }) = &take
+            {
+                let own = lock(&self.outage).0.failures();
+                state.shares_outage = failures.count > own.map_or(0, |own| own.count);
+            }
             let until = state.wait(now, *deadline, now.saturating_sub(began), &take)?;
             let (pause, why, is_outage) = match take {
                 Ok(Admission::Wait {

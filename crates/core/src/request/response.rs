@@ -2,12 +2,9 @@
 
 use crate::error::failure::{Course, of_status};
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::sentence::sentence;
+use crate::request::sentence::{challenge, sentence};
 use crate::request::transport::Response;
 use bytestring::ByteString;
-
-/// The names of the supported encodings.
-const UTF_8: [&str; 3] = ["utf-8", "utf8", "us-ascii"];
 
 impl Response {
     /// Returns the error that the status means.
@@ -24,10 +21,11 @@ impl Response {
     }
 
     /// Returns the service's own sentence about a failure, as the end of a message. An HTML page comes from a proxy or
-    /// gateway in front of the service.
-    pub(crate) fn service_sentence(&self) -> String {
+    /// gateway in front of the service. A response with records has no such sentence.
+    pub(crate) fn service_sentence(&self, error: &Error) -> String {
         let is_page = self.body.trim_ascii_start().starts_with(b"<");
-        if self.status.is_success() && !is_page {
+        let reports_failure = matches!(error.kind(), ErrorKind::Api | ErrorKind::TokenResponse);
+        if self.status.is_success() && !is_page && !reports_failure {
             return String::new();
         }
         let who = if is_page {
@@ -35,7 +33,9 @@ impl Response {
         } else {
             "the service says"
         };
-        sentence(&self.body).map_or_else(String::new, |said| format!("; {who}: {said}"))
+        let challenge = || challenge(self.header("www-authenticate")?);
+        let said = sentence(&self.body).or_else(challenge);
+        said.map_or_else(String::new, |said| format!("; {who}: {said}"))
     }
 
     /// Returns the body as text that may be a JSON object.
@@ -50,15 +50,11 @@ impl Response {
 
     /// Returns the body as text that may be JSON.
     pub(crate) fn json_text(&self) -> Result<ByteString> {
-        let fail = |message: &str| Err(Error::new(ErrorKind::Decode, message));
-        let kind = self.header("content-type").unwrap_or_default();
-        let kind = kind.to_ascii_lowercase().replace([' ', '"'], "");
-        let charset = kind.split(';').find_map(|one| one.strip_prefix("charset="));
-        if let Some(charset) = charset.filter(|name| !UTF_8.contains(name)) {
-            return fail(&format!(
-                "the response is encoded as {charset}; only UTF-8 is read"
-            ));
-        }
+        // One more attempt distinguishes a damaged response from a wrong one.
+        let fail = |message: &str| {
+            let error = Error::new(ErrorKind::Decode, message);
+            Err(error.with_max_attempts(2))
+        };
         let text = match ByteString::try_from(self.body.clone()) {
             Ok(text) => text
                 .strip_prefix('\u{feff}')
@@ -70,8 +66,11 @@ impl Response {
                     .next()
                     .map_or(0, |chunk| chunk.valid().len());
                 let coding = self.header("content-encoding").unwrap_or("none");
-                let said = format!("not UTF-8 at byte {place} (Content-Encoding: {coding})");
-                return fail(&format!("the response is {said}"));
+                // JSON is UTF-8 (RFC 8259), regardless of the charset that the header names.
+                let kind = self.header("content-type").unwrap_or("none");
+                return fail(&format!(
+                    "the response is not UTF-8 at byte {place} (Content-Encoding: {coding}, Content-Type: {kind}); ask the operator of the service to send JSON in UTF-8"
+                ));
             }
         };
         match text.trim_start().as_bytes().first() {

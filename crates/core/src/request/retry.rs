@@ -69,6 +69,8 @@ pub(crate) struct RetryState<'a> {
     /// True if the call fetches a page of a scan.
     pub(crate) is_scan: bool,
     began: Time,
+    /// The time at which the page last got smaller, until the smaller page is sent.
+    smaller_since: Option<Time>,
     /// The number of failures in a row before this call began, in the outage that it waits for.
     failures_before: Option<u32>,
     /// The number of requests sent so far, without those for tokens.
@@ -95,6 +97,8 @@ pub(crate) struct RetryState<'a> {
     pub(super) trouble: Option<Trouble>,
     /// The outage that ended the call.
     outage: Option<(Time, Failures)>,
+    /// True if others that share the budget reported failures of the outage that the call waits for.
+    pub(super) shares_outage: bool,
 }
 
 impl<'a> RetryState<'a> {
@@ -104,6 +108,7 @@ impl<'a> RetryState<'a> {
             config,
             is_scan,
             began: now,
+            smaller_since: None,
             failures_before: None,
             attempts: 0,
             sent: now,
@@ -117,6 +122,7 @@ impl<'a> RetryState<'a> {
             last: None,
             trouble: None,
             outage: None,
+            shares_outage: false,
         }
     }
 
@@ -182,9 +188,12 @@ impl<'a> RetryState<'a> {
     }
 
     /// Returns the time until which the call waits for a service that is down. The wait of a single call is limited by
-    /// failures, not by time.
+    /// failures, not by time. A page that got smaller waits for its turn, because its size may be the cause.
     fn outage_ends(&self, failures: &Failures) -> Time {
-        let ends = failures.since.max(self.began);
+        let ends = failures
+            .since
+            .max(self.began)
+            .max(self.smaller_since.unwrap_or_default());
         if self.waits_for_outages() {
             ends.saturating_add(self.config.max_outage)
         } else {
@@ -204,17 +213,23 @@ impl<'a> RetryState<'a> {
     }
 
     fn check_wait(&self, left: Duration, wait: Duration) -> Result<()> {
+        self.is_too_long(left, wait).map_or(Ok(()), |message| {
+            Err(Error::new(ErrorKind::RateLimited, message).with_retry_after(Some(wait)))
+        })
+    }
+
+    /// Returns what to say of a wait that is longer than the settings or the time left allow; `None` if it is not.
+    fn is_too_long(&self, left: Duration, wait: Duration) -> Option<String> {
         let (name, limit) = match wait {
-            _ if wait > left => ("timeout", self.config.timeout),
             _ if wait > self.config.max_wait => ("max_wait", self.config.max_wait),
-            _ => return Ok(()),
+            _ if wait > left => ("timeout", self.config.timeout),
+            _ => return None,
         };
-        let message = format!(
+        Some(format!(
             "the service asks to wait {} s, and {name} is {} s; try again later",
             wait.as_secs_f64().ceil(),
             limit.as_secs_f64()
-        );
-        Err(Error::new(ErrorKind::RateLimited, message).with_retry_after(Some(wait)))
+        ))
     }
 
     /// Returns whether the call continues with another token after the service refused one. `is_new` is true if the
@@ -291,15 +306,37 @@ impl<'a> RetryState<'a> {
             self.last = Some(error);
             return Ok(wait);
         }
+        let is_left = continues || self.faults < max_attempts;
+        if let Some(too_long) = self
+            .is_too_long(deadline.left(now), told)
+            .filter(|_| is_left)
+        {
+            let message = format!("{}; {too_long}", error.message());
+            return Err(error.with_message(message));
+        }
+        // These failures are all this client's own.
+        self.shares_outage = false;
         self.outage = outage.map(|failures| (now, failures));
         Err(error)
+    }
+
+    /// Notes that a request of the call is sent.
+    pub(crate) fn sends(&mut self, now: Time) {
+        (self.sent, self.smaller_since) = (now, None);
+        self.attempts += 1;
+    }
+
+    /// Returns whether the call no longer waits for an outage with these failures, apart from one last attempt with a
+    /// smaller page.
+    pub(crate) fn is_late(&self, now: Time, failures: &Failures) -> bool {
+        self.waits_for_outages() && failures.is_outage() && now >= self.outage_ends(failures)
     }
 
     /// Resets the count of failures, because the call now requests a smaller page. If only attempts count, the count is
     /// kept.
     pub(crate) fn restart_for_smaller_page(&mut self, now: Time) {
         if self.waits_for_outages() {
-            (self.began, self.failures_before, self.faults) = (now, None, 0);
+            (self.smaller_since, self.failures_before, self.faults) = (Some(now), None, 0);
         }
     }
 
@@ -320,8 +357,7 @@ impl<'a> RetryState<'a> {
             return error;
         };
         let seconds = now.saturating_sub(since).as_secs_f64();
-        // Failures before the call began may be failures of other requests.
-        let whose = if since < self.began {
+        let whose = if self.shares_outage {
             " (all processes that share the budget)"
         } else {
             ""
@@ -485,6 +521,17 @@ mod tests {
         let error = wait(31 * SECOND).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::RateLimited);
         assert!(error.message().contains("timeout is 8 s"), "{error}");
+        for error in [limited(90), status(503).with_retry_after(Some(90 * SECOND))] {
+            let mut scan = attempts(true, 4);
+            let down = Some(Failures {
+                count: 9,
+                since: Time::ZERO,
+            });
+            let over = scan.failed(SECOND, deadline(&scan), error, (down, 0));
+            let error = scan.describe(over.unwrap_err());
+            let said = "; the service asks to wait 90 s, and max_wait is 60 s; try again later";
+            assert!(error.message().ends_with(said), "{error}");
+        }
         // Time spent waiting for others does not count.
         limit.extend(60 * SECOND);
         assert_eq!(limit.time(), 68 * SECOND);
@@ -515,6 +562,31 @@ mod tests {
                 .failed(6 * SECOND, limit, status(502), (down(4), 0))
                 .is_err()
         );
+    }
+
+    #[test]
+    fn a_page_that_gets_smaller_does_not_prolong_an_outage() {
+        let down = |count| {
+            Some(Failures {
+                count,
+                since: Time::ZERO,
+            })
+        };
+        let mut scan = attempts(true, 4);
+        let limit = deadline(&scan);
+        let mut fails = |second: u32, gets_smaller: bool| {
+            scan.sends(second * SECOND);
+            if gets_smaller {
+                scan.restart_for_smaller_page(second * SECOND);
+            }
+            let failed = scan.failed(second * SECOND, limit, status(502), (down(second), 0));
+            failed.map_err(|error| scan.describe(error).message().to_owned())
+        };
+        assert!(fails(10, true).is_ok() && fails(50, true).is_ok());
+        let wanted = "the service failed; no request has succeeded for 61.0 s, 61 have failed in a row (max_outage is 60 s)";
+        assert_eq!(fails(61, false).unwrap_err(), wanted);
+        // The smaller page is sent once, even if the time is over.
+        assert!(fails(70, true).is_ok() && fails(71, false).is_err());
     }
 
     /// Each probe is eight seconds after the previous one, and is either the call's own probe or a probe of another

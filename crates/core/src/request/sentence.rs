@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// The members of a JSON object in which services say what is wrong, the most informative first (RFC 6749, RFC 9457,
 /// and common use).
-const MESSAGE_FIELDS: [&str; 10] = [
+const MESSAGE_FIELDS: [&str; 12] = [
     "error_description",
     "message",
     "detail",
@@ -15,15 +15,20 @@ const MESSAGE_FIELDS: [&str; 10] = [
     "reason",
     "msg",
     "errorMessage",
+    "fault",
+    "faultstring",
 ];
+/// The elements of an HTML or XML page in which it says what is wrong, the most informative first.
+const ELEMENTS: [&str; 6] = ["title", "h1", "message", "faultstring", "detail", "error"];
 
 /// Returns the sentence in which a JSON or HTML body says what is wrong; for other bodies, the first line.
 pub(crate) fn sentence(body: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(body);
     let text = text.trim_start_matches('\u{feff}').trim();
     let said = match text.as_bytes().first()? {
-        b'<' => element(text, "title")
-            .or_else(|| element(text, "h1"))?
+        b'<' => ELEMENTS
+            .iter()
+            .find_map(|name| element(text, name))?
             .to_owned(),
         b'{' | b'[' => said_by(&serde_json::from_str(text).ok()?)?,
         _ => text.lines().next()?.to_owned(),
@@ -39,17 +44,37 @@ fn said_by(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()).filter(|text| !text.trim().is_empty()),
         Value::Array(items) => items.iter().find_map(said_by),
         Value::Object(members) => {
-            let mut members = MESSAGE_FIELDS.iter().filter_map(|name| members.get(*name));
-            members.find_map(said_by)
+            let within = |name: &str| said_by(members.get(name)?);
+            // OData puts the sentence into `value`, next to its language.
+            let value = || within("value").filter(|_| members.contains_key("lang"));
+            MESSAGE_FIELDS
+                .iter()
+                .find_map(|name| within(name))
+                .or_else(value)
         }
         _ => None,
     }
 }
 
+/// Returns the description in a header `WWW-Authenticate` (RFC 6750).
+pub(crate) fn challenge(header: &str) -> Option<String> {
+    let (_, said) = header.split_once("error_description=\"")?;
+    let (said, _) = said.split_once('"')?;
+    Some(said.to_owned()).filter(|said| !said.trim().is_empty())
+}
+
 /// Returns the text of the first element of this name.
 fn element<'a>(page: &'a str, name: &str) -> Option<&'a str> {
     let small = page.to_ascii_lowercase();
-    let begin = small.find(&format!("<{name}"))?;
+    let ends_name = |at: &usize| {
+        let next = small
+            .get(at + 1 + name.len()..)
+            .and_then(|rest| rest.chars().next());
+        next.is_some_and(|next| next == '>' || next.is_whitespace())
+    };
+    let tag = format!("<{name}");
+    let mut begins = small.match_indices(&tag).map(|(at, _)| at);
+    let begin = begins.find(ends_name)?;
     let begin = begin + small.get(begin..)?.find('>')? + 1;
     let end = begin + small.get(begin..)?.find('<')?;
     page.get(begin..end).filter(|text| !text.trim().is_empty())
@@ -111,6 +136,15 @@ mod tests {
                 Some("502 Bad Gateway"),
             ),
             ("<html><title></title></html>", None),
+            (
+                r#"{"error":{"code":"7","message":{"lang":"en","value":"OData."}}}"#,
+                Some("OData."),
+            ),
+            (r#"{"fault":{"faultstring":"Quota."}}"#, Some("Quota.")),
+            (
+                "<?xml version='1.0'?><Error><Messages/><Message>Denied</Message></Error>",
+                Some("Denied"),
+            ),
             (r#"{"message":"cut"#, None),
             (r#"{"code":7}"#, None),
             ("", None),
@@ -118,6 +152,13 @@ mod tests {
         ] {
             assert_eq!(sentence(body.as_bytes()).as_deref(), said, "{body}");
         }
+    }
+
+    #[test]
+    fn the_description_of_a_challenge_is_found() {
+        let header = r#"Bearer realm="x", error="invalid_token", error_description="Expired.""#;
+        assert_eq!(challenge(header).as_deref(), Some("Expired."));
+        assert_eq!(challenge("Bearer"), None);
     }
 
     #[test]

@@ -104,6 +104,8 @@ impl Service {
                 // A failed request for a token says nothing about the page.
                 let size = call.size.as_mut().filter(|_| error.operation().is_none());
                 if let Some(size) = size {
+                    let (failures, _) = self.queue.record_failure(now, false);
+                    size.is_late = failures.is_some_and(|it| state.is_late(now, &it));
                     let smaller = size.failed(&error);
                     if smaller != Smaller::No {
                         let limit = size.limit;
@@ -207,9 +209,8 @@ impl Service {
             .queue
             .admit(class, Endpoint::Api, state, deadline)
             .await?;
-        state.sent = clock::now();
+        state.sends(clock::now());
         let waited = state.sent.saturating_sub(asked_at);
-        state.attempts += 1;
         call.count(|stats| {
             stats.requests += 1;
             stats.retries += u64::from(state.attempts > 1);
@@ -302,7 +303,7 @@ impl Service {
             None => read(&response),
         };
         outcome.map_err(|error| {
-            let said = response.service_sentence();
+            let said = response.service_sentence(&error);
             // A response of the token endpoint may contain a token, regardless of its status.
             let shows_body = operation != CREATE_TOKEN.id
                 && self.config.error_bodies == ErrorBodies::Excerpt
@@ -316,7 +317,8 @@ impl Service {
             let id = response.header("x-request-id").map(str::to_owned);
             let error = error
                 .with_service_sentence(said)
-                .with_response(status, id, body.flatten());
+                .with_response(status, id, body.flatten())
+                .with_date(response.header("date"));
             error.sanitize(&scrubber)
         })
     }
@@ -325,13 +327,27 @@ impl Service {
     /// an error. So credentials and requests that change something only go to the address that the user chose.
     fn redirect(&self, call: &mut Call, response: &Response, error: Error) -> Error {
         let from = call.redirected.take().unwrap_or_else(|| self.url(call));
-        let target = response.header("location");
-        let target = target.and_then(|location| from.join(location).ok());
-        let Some(mut to) = target.filter(Url::has_host) else {
+        let Some(location) = response.headers.get("location") else {
             return error.with_message("the service redirects, but does not say where to");
         };
+        // The standard wants ASCII, and services also write UTF-8.
+        let location = String::from_utf8_lossy(location.as_bytes());
+        let target = Some(&location).filter(|it| !it.contains(char::REPLACEMENT_CHARACTER));
+        let target = target.and_then(|location| from.join(location).ok());
+        let Some(mut to) = target.filter(Url::has_host) else {
+            let shown = location.split(['?', '#']).next().unwrap_or_default();
+            return error.with_message(format!(
+                "the service redirects to an address that cannot be used: Location is \"{}\"",
+                shown.escape_debug()
+            ));
+        };
         let (path, method) = (to.path().to_owned(), call.operation.method);
-        let why = if to.origin() != from.origin() {
+        let why = if (from.scheme(), to.scheme()) == ("https", "http") {
+            let origin = to.origin().ascii_serialization();
+            format!(
+                "{origin}{path}, which is not encrypted and is refused; ask the operator of the service"
+            )
+        } else if to.origin() != from.origin() {
             let origin = to.origin().ascii_serialization();
             format!(
                 "{origin}{path}, where no credential is sent; if the service has moved there, set base_url to {origin}"

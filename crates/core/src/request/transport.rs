@@ -181,11 +181,7 @@ impl Transport {
         let declared = declared.filter(|_| !is_error && decoder.is_identity());
         let declared = usize::try_from(declared.unwrap_or(0)).unwrap_or(usize::MAX);
         let mut body = BytesMut::new();
-        let not_encoded = |error| {
-            let coding = headers.get("content-encoding");
-            let coding = coding.and_then(|it| it.to_str().ok());
-            failure::of_coding(&self.route.host, coding.unwrap_or_default(), &error)
-        };
+        let not_encoded = |error| failure::of_coding(&self.route.host, headers, &error);
         loop {
             let piece = match self.piece(&mut incoming, limit).await {
                 Ok(Some(piece)) => piece,

@@ -127,7 +127,7 @@ pub(crate) struct Joiner {
     widened: u32,
     /// The value of `last_offset` when a page last had to wait for an earlier page.
     waited_at: Option<u64>,
-    /// True if the service reports neither a total nor whether more records follow.
+    /// True if the service reports no total, and does not say that more records follow.
     has_unknown_length: bool,
     unknown_end: UnknownEnd,
     /// The number of reads of the end since the last new record.
@@ -154,13 +154,14 @@ pub(crate) struct Joiner {
     pub(crate) repairs: u64,
 }
 
-/// The end of a list of unknown length: a page that is shorter than others, and an empty page after its last record.
+/// The end of a list of unknown length: a page that is shorter than others or after which the service says that none
+/// follow, and an empty page after its last record.
 ///
-/// If a short page does not mean the end, records at the front may have been deleted between the two requests. Records
+/// If such a page does not mean the end, records at the front may have been deleted between the two requests. Records
 /// after the last one are then before the empty page, and the last record itself moved towards the beginning.
 #[derive(Default)]
 struct UnknownEnd {
-    /// True if records followed a short page.
+    /// True if records followed such a page.
     is_doubtful: bool,
     /// The offset of the last record when the page after it was empty.
     last_offset: Option<u64>,
@@ -269,10 +270,11 @@ impl Joiner {
         self.has_unknown_length = page.has_unknown_length;
         let records = page.ids.len() as u64;
         if page.has_unknown_length {
-            // A short page may be the last one.
+            // A short page may be the last one, and so may a page of which the service says so, unless records followed
+            // such a page.
             let sizes = [page.limit, page.asked].into_iter().flatten();
             let full = sizes.fold(self.granted, u64::min).max(1);
-            page.has_more = records >= full;
+            page.has_more = records >= full && (page.has_more || self.unknown_end.is_doubtful);
         }
         if page.has_more && records > 0 {
             self.granted = match page.limit {
@@ -338,7 +340,8 @@ impl Joiner {
                 if page.ids.is_empty() {
                     return self.progress(page, &known, Delivery::default());
                 }
-                // The previous page was not the last one: the service reduced its pages, or the list grew.
+                // The previous page was not the last one: the service reduced its pages, says of every page that none
+                // follows, or the list grew.
                 self.unknown_end = UnknownEnd {
                     is_doubtful: true,
                     ..UnknownEnd::default()

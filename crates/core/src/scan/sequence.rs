@@ -284,6 +284,7 @@ impl<P> Sequence<P> {
             offset: refusal.offset,
             ids: Vec::new(),
             has_more: false,
+            has_unknown_length: page.total.is_none(),
             ..page
         })
     }
@@ -332,6 +333,30 @@ mod tests {
             }
         }
         asked
+    }
+
+    #[test]
+    fn a_list_whose_pages_say_that_none_follows_is_read_to_an_empty_page() {
+        let key = IdentityKey::random();
+        let id = |record: u64| key.identify(&record.to_le_bytes(), true);
+        let mut sequence = Sequence::new(Joiner::default(), 4);
+        let (mut delivered, mut is_end) = (0, false);
+        while !is_end {
+            let (request, Wanted { offset, .. }) = sequence.want().unwrap();
+            let ids = (offset..25.min(offset + 10)).map(id).collect();
+            sequence.arrive(
+                request,
+                Ok(((), Slice::new(offset, ids, Some(false), None))),
+            );
+            while let Some((_, delivery)) = sequence.join().unwrap() {
+                delivered += delivery.fresh.len();
+                is_end = delivery.is_end;
+            }
+        }
+        assert_eq!(
+            (delivered, &*sequence.joiner.evidence.doubts),
+            (25, &[][..])
+        );
     }
 
     #[test]

@@ -14,9 +14,10 @@ pub(crate) struct Slice {
     pub(crate) asked: Option<u64>,
     /// The identities of the page's records.
     pub(crate) ids: Vec<RecordId>,
-    /// True if more records follow. If the service does not say, the joiner decides it from the number of records.
+    /// True if more records follow. If the length is unknown, the joiner decides it from the number of records, too.
     pub(crate) has_more: bool,
-    /// True if the service reports neither a total nor whether more records follow.
+    /// True if the service reports no total, and does not say that more records follow. If it says that none follow,
+    /// it may mean only that this page is complete.
     pub(crate) has_unknown_length: bool,
     /// The number of records in the list, if the service reports it.
     pub(crate) total: Option<u64>,
@@ -53,7 +54,7 @@ impl Slice {
             limit: None,
             asked: None,
             has_more: has_more.or(is_short).unwrap_or(!ids.is_empty()),
-            has_unknown_length: has_more.or(is_short).is_none(),
+            has_unknown_length: total.is_none() && has_more != Some(true),
             ids,
             total,
             sent: 0,

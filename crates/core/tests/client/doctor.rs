@@ -164,6 +164,13 @@ async fn the_service_is_checked_call_by_call() {
             "a proxy or login page",
         ),
         (
+            "/v1/version",
+            503,
+            "",
+            "service",
+            "try again later, or ask the operator of the service (Server",
+        ),
+        (
             "/v1/oauth/token",
             401,
             "",
@@ -200,6 +207,18 @@ async fn the_service_is_checked_call_by_call() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clock_that_is_an_hour_off_is_found() {
+    // Even if the first call fails.
+    let base_url = stub::serve(|request: &Request, socket: &mut TcpStream| {
+        let date = httpdate(SystemTime::now() + Duration::from_secs(3600));
+        let (status, body) = match works(request) {
+            _ if request.path == "/v1/version" => (404, String::new()),
+            usual => usual,
+        };
+        reply(socket, status, &format!("date: {date}\r\n"), body);
+    });
+    let checks = settings(&base_url).diagnose().await.checks;
+    let clock = checks.iter().find(|check| check.name == "clock").unwrap();
+    assert!(clock.message.contains("behind"), "{clock:?}");
     for (seconds, is_ahead, words) in [(3600, true, "behind"), (3600, false, "ahead of")] {
         let base_url = stub::serve(move |request: &Request, socket: &mut TcpStream| {
             let off = Duration::from_secs(seconds);

@@ -196,6 +196,12 @@ fn cases() -> Vec<Case> {
         ),
         status("not-gzip", 200, "content-encoding: gzip\r\n", PERMISSIONS),
         status("page", 200, "content-type: text/html\r\n", page),
+        status(
+            "401-challenge",
+            401,
+            "www-authenticate: Bearer error_description=\"Expired.\"\r\n",
+            "",
+        ),
         status("400", 400, "", "limit is too large\nsee the manual"),
         status("401", 401, "", r#"{"message":"The token has expired."}"#),
         status(
@@ -246,6 +252,12 @@ fn cases() -> Vec<Case> {
         ),
         of_token("token-page", 200, "", page),
         of_token("token-empty", 200, "", "{}"),
+        of_token(
+            "token-refusal-200",
+            200,
+            "",
+            r#"{"error":"invalid_client","error_description":"The client is disabled."}"#,
+        ),
         of_token("token-of-letters", 200, "", r#"{"access_token":"größe"}"#),
         of_token("token-moved", 307, "location: /oauth/token\r\n", ""),
         of_token(

@@ -103,7 +103,7 @@ async fn no_credential_leaves_the_origin_and_no_loop_is_followed_forever() {
             302,
             "mailto:a@b.example",
             1,
-            "the service redirects, but does not say where to".to_owned(),
+            "the service redirects to an address that cannot be used: Location is \"mailto:a@b.example\"".to_owned(),
         ),
     ] {
         let (client, paths) = service(status, to);

@@ -166,6 +166,13 @@ fn readable() -> Vec<(&'static str, Vec<u8>)> {
             coded("gzip", [gzip(body.as_bytes()), vec![0; 8]].concat()),
         ),
         (
+            "gzip without its trailer",
+            coded(
+                "gzip",
+                gzip(body.as_bytes())[..gzip(body.as_bytes()).len() - 8].to_vec(),
+            ),
+        ),
+        (
             "gzip twice",
             coded("gzip, gzip", gzip(&gzip(body.as_bytes()))),
         ),
@@ -224,6 +231,14 @@ fn unreadable() -> Vec<(Vec<u8>, &'static str)> {
         (
             response(OK, "content-encoding: gzip\n", PERMISSIONS),
             "Content-Encoding (gzip)",
+        ),
+        (
+            response(
+                OK,
+                "content-encoding: gzip\ncontent-length: 20\n",
+                &gzip(PERMISSIONS.as_bytes())[..20],
+            ),
+            "incomplete",
         ),
     ]
 }

@@ -1,6 +1,7 @@
 //! Decompresses bodies piece by piece. Like other clients, it accepts names of codings in any case, several codings,
 //! and several gzip members.
 
+use flate2::Crc;
 use flate2::write::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
@@ -27,9 +28,18 @@ enum Coding {
 #[derive(Default)]
 struct Gzip {
     /// The current member, if one began.
-    member: Option<GzDecoder<Vec<u8>>>,
+    member: Option<Member>,
     /// True if the bytes after the last member are not another member.
     is_over: bool,
+}
+
+/// A member: a header, a deflate stream, and a trailer of eight bytes with the checksum and the length of the text.
+struct Member {
+    /// Reads the header only.
+    head: GzDecoder<Vec<u8>>,
+    stream: DeflateDecoder<Vec<u8>>,
+    text: Crc,
+    trailer: Vec<u8>,
 }
 
 impl Decoder {
@@ -136,34 +146,69 @@ fn write_some(decoder: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
 impl Gzip {
     fn decode(&mut self, mut bytes: &[u8]) -> io::Result<Vec<u8>> {
         let mut decoded = Vec::new();
-        while !bytes.is_empty() && !self.is_over {
-            let member = self
-                .member
-                .get_or_insert_with(|| GzDecoder::new(Vec::new()));
-            let written = member.write(bytes)?;
-            bytes = &bytes[written..];
-            if written == 0 || bytes.is_empty() {
-                member.flush()?;
-            }
-            if written == 0 {
-                member.try_finish()?;
-            }
-            decoded.append(member.get_mut());
-            if written == 0 {
-                self.member = None;
+        while let (Some(next), false) = (bytes.first(), self.is_over) {
+            if self.member.as_ref().is_some_and(Member::is_over) {
                 // Servers join members, and some add padding after the last one.
-                self.is_over = bytes.first() != Some(&0x1f);
+                self.member = None;
+                self.is_over = *next != 0x1f;
+                continue;
             }
+            let member = self.member.get_or_insert_with(Member::new);
+            let taken = member.decode(bytes, &mut decoded)?;
+            bytes = &bytes[taken..];
         }
         Ok(decoded)
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        let Some(member) = &mut self.member else {
-            return Ok(());
-        };
-        check_end(member)?;
-        member.try_finish()
+        match &mut self.member {
+            None => Ok(()),
+            Some(member) if member.head.header().is_none() => {
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
+            // The text is complete without the trailer, and other clients read it.
+            Some(member) => check_end(&mut member.stream),
+        }
+    }
+}
+
+impl Member {
+    /// The length of the trailer in bytes.
+    const TRAILER: usize = 8;
+
+    fn new() -> Self {
+        Member {
+            head: GzDecoder::new(Vec::new()),
+            stream: DeflateDecoder::new(Vec::new()),
+            text: Crc::new(),
+            trailer: Vec::new(),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.trailer.len() == Self::TRAILER
+    }
+
+    /// Decodes some of these bytes, and returns how many.
+    fn decode(&mut self, bytes: &[u8], decoded: &mut Vec<u8>) -> io::Result<usize> {
+        if self.head.header().is_none() {
+            return self.head.write(bytes);
+        }
+        let taken = self.stream.write(bytes)?;
+        self.stream.flush()?;
+        self.text.update(self.stream.get_ref());
+        decoded.append(self.stream.get_mut());
+        if taken > 0 {
+            return Ok(taken);
+        }
+        let taken = bytes.len().min(Self::TRAILER - self.trailer.len());
+        self.trailer.extend(&bytes[..taken]);
+        let (sum, length) = (self.text.sum(), self.text.amount());
+        let wanted = [sum.to_le_bytes(), length.to_le_bytes()].concat();
+        if self.is_over() && self.trailer != wanted {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Ok(taken)
     }
 }
 
@@ -248,9 +293,18 @@ mod tests {
     }
 
     #[test]
+    fn gzip_is_complete_without_its_trailer() {
+        let whole = gzip(TEXT);
+        for missing in 0..=Member::TRAILER {
+            let text = decode(&["gzip"], &whole[..whole.len() - missing], 7);
+            assert_eq!(text.unwrap(), TEXT, "{missing}");
+        }
+    }
+
+    #[test]
     fn incomplete_and_damaged_bodies_are_errors() {
         let whole = gzip(TEXT);
-        for length in 1..whole.len() {
+        for length in 1..whole.len() - Member::TRAILER {
             let error = decode(&["gzip"], &whole[..length], 7).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{length}");
         }

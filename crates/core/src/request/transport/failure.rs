@@ -4,6 +4,8 @@ use super::connect::Route;
 use crate::error::failure::{CUT, LOST, NOT_ENCODED, NOT_HTTP};
 use crate::error::{Error, system_text};
 use crate::tls;
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use std::error::Error as StdError;
 use std::io;
 
@@ -62,9 +64,20 @@ fn part(said: &str) -> &'static str {
     .unwrap_or_default()
 }
 
-/// Returns the error for a body that cannot be decompressed.
-pub(super) fn of_coding(host: &str, coding: &str, error: &io::Error) -> Error {
+/// Returns the error for a body that cannot be decompressed. Only without a declared length may a body that ends too
+/// early have been cut off.
+pub(super) fn of_coding(host: &str, headers: &HeaderMap, error: &io::Error) -> Error {
+    let coding = headers.get(CONTENT_ENCODING);
+    let coding = coding.and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let is_delimited =
+        headers.contains_key(CONTENT_LENGTH) || headers.contains_key(TRANSFER_ENCODING);
     match error.kind() {
+        io::ErrorKind::UnexpectedEof if is_delimited => {
+            let message = format!(
+                "the response of {host} cannot be decompressed: the service sent all of it, but its {coding} data is incomplete"
+            );
+            Error::of(NOT_ENCODED, message)
+        }
         io::ErrorKind::UnexpectedEof => {
             let message =
                 format!("lost the connection to {host}: the compressed response ends too early");

@@ -238,11 +238,15 @@ enum Hidden {
     Total,
     HasMore,
     Both,
+    /// The total is absent, and every page says that no more records follow.
+    NeverMore,
+    /// The total is absent, and every other page says that no more records follow.
+    SeldomMore,
 }
 
 impl Hidden {
     fn total(self) -> bool {
-        matches!(self, Self::Total | Self::Both)
+        !matches!(self, Self::Nothing | Self::HasMore)
     }
 
     fn has_more(self) -> bool {
@@ -424,6 +428,12 @@ impl<'a> Service<'a> {
         let hides = self.serving.hides;
         page.total = page.total.filter(|_| !hides.total());
         page.has_more = page.has_more.filter(|_| !hides.has_more());
+        let is_denied = match hides {
+            Hidden::NeverMore => true,
+            Hidden::SeldomMore => self.random.bool(),
+            _ => false,
+        };
+        page.has_more = page.has_more.map(|more| more && !is_denied);
         Ok(page)
     }
 
