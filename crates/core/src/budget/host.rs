@@ -164,7 +164,7 @@ impl HostState {
         member.pauses = pauses;
         drop(member);
         if let Some(reason) = &unusable {
-            self.status.mark_unreachable(reason);
+            self.status.mark_unreachable(reason, false);
         }
         (done, unusable)
     }

@@ -21,6 +21,13 @@ use tokio::sync::oneshot;
 
 /// The time limit of a command, and of a function that is called again.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// The pauses between the looks for another secret after a refusal. A secret may be replaced in several steps.
+const LOOK_AGAIN: [Duration; 4] = [
+    Duration::ZERO,
+    Duration::from_millis(300),
+    Duration::from_millis(700),
+    Duration::from_millis(1000),
+];
 /// Limits the length of the reason that a command or a function gives for its failure, in bytes.
 const LONGEST_REASON: usize = 512;
 
@@ -65,21 +72,20 @@ impl SecretSource {
     /// # Errors
     /// `Config`, naming the setting, without anything that may be the secret.
     pub(super) fn read(&self, limit: Duration) -> Result<Held> {
-        let (setting, held) = match self {
-            SecretSource::Given(secret) => ("client_secret", Held::alone(secret.clone())),
+        let (source, held) = match self {
+            SecretSource::Given(secret) => ("client_secret".into(), Held::alone(secret.clone())),
             SecretSource::File(path) => {
                 let setting = "client_secret_file";
                 let secret = read_secret_file(path);
                 let secret = secret.map_err(|error| failed(setting, error.message()))?;
-                (setting, Held::alone(secret))
+                let content = format!("{setting}: the content of {}", path.display());
+                (content, Held::alone(secret))
             }
             SecretSource::Command(words) => {
                 let setting = "credential_command";
                 let text = command::run(words, limit).map_err(|why| failed(setting, &why))?;
-                (
-                    setting,
-                    Held::read(setting, text.trim_end_matches(['\r', '\n']))?,
-                )
+                let held = Held::read(setting, text.trim_end_matches(['\r', '\n']))?;
+                (format!("{setting}: its output"), held)
             }
             SecretSource::Function(function) => {
                 let setting = "client_secret";
@@ -87,10 +93,10 @@ impl SecretSource {
                     let why = Scrubber::default().redact_untrusted(&why, LONGEST_REASON);
                     failed(setting, &format!("its function failed: {why}"))
                 })?;
-                (setting, Held::alone(Secret::new(secret)))
+                (setting.into(), Held::alone(Secret::new(secret)))
             }
         };
-        check_text(setting, held.secret.expose())?;
+        check_text(&source, held.secret.expose())?;
         Ok(held)
     }
 }
@@ -105,7 +111,7 @@ impl Held {
 
     /// Reads the output of a command: the secret alone, or a JSON object.
     fn read(setting: &str, text: &str) -> Result<Self> {
-        if !text.starts_with('{') {
+        if !text.trim_start().starts_with('{') {
             return Ok(Held::alone(Secret::new(text)));
         }
         let fields: Value = serde_json::from_str(text).unwrap_or_default();
@@ -167,8 +173,8 @@ impl Credential {
         lock(&self.known).clone()
     }
 
-    /// Reads the secret again after the service refused this one. Returns another secret, or `None` if it is the same
-    /// one.
+    /// Reads the secret again after the service refused this one, several times within two seconds. Returns another
+    /// secret, or `None` if it is the same one.
     ///
     /// # Errors
     /// `Config`, naming the setting; `Internal` if the system grants no thread.
@@ -180,6 +186,25 @@ impl Credential {
         if let SecretSource::Given(_) = self.source {
             return Ok(None);
         }
+        let mut held = Err(Error::defect("the secret was not read again"));
+        for pause in LOOK_AGAIN {
+            tokio::time::sleep(pause).await;
+            held = self.read_again().await;
+            if held.as_ref().is_ok_and(|held| held.secret != *refused) {
+                break;
+            }
+        }
+        let held = held?;
+        check_id(self.client_id(), held.client_id.as_deref())?;
+        if held.secret == *refused {
+            return Ok(None);
+        }
+        lock(&self.known).push(held.secret.clone());
+        Ok(Some(held.secret))
+    }
+
+    /// Reads the credentials on a thread of its own.
+    async fn read_again(&self) -> Result<Held> {
         let (sender, receiver) = oneshot::channel();
         let source = self.source.clone();
         // A file system, a command or a function may be slow, and must not delay other requests.
@@ -194,13 +219,7 @@ impl Credential {
                 &format!("it could not be read within {limit} s"),
             )
         };
-        let held = read.ok_or_else(late)?.map_err(|_| late())??;
-        check_id(self.client_id(), held.client_id.as_deref())?;
-        if held.secret == *refused {
-            return Ok(None);
-        }
-        lock(&self.known).push(held.secret.clone());
-        Ok(Some(held.secret))
+        read.ok_or_else(late)?.map_err(|_| late())?
     }
 }
 
