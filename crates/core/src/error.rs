@@ -425,7 +425,7 @@ pub(crate) fn rounded_up(time: Duration) -> f64 {
 }
 
 /// Returns the system's own message about a failure, without its number.
-pub(crate) fn system_text(error: &io::Error) -> String {
+pub fn system_text(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error")
         .next()

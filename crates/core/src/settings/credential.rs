@@ -7,7 +7,7 @@ pub(crate) use command::split;
 
 use super::plain_text::check_text;
 use crate::clock;
-use crate::error::{Error, ErrorKind, Result, Scrubber};
+use crate::error::{Error, ErrorKind, Result, Scrubber, system_text};
 use crate::private_file::read_secret_file;
 use crate::process::lock;
 use serde_json::Value;
@@ -21,13 +21,10 @@ use tokio::sync::oneshot;
 
 /// The time limit of a command, and of a function that is called again.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
-/// The pauses between the looks for another secret after a refusal. A secret may be replaced in several steps.
-const LOOK_AGAIN: [Duration; 4] = [
-    Duration::ZERO,
-    Duration::from_millis(300),
-    Duration::from_millis(700),
-    Duration::from_millis(1000),
-];
+/// The time for which another secret is looked for after a refusal. A secret may be replaced in several steps.
+const LOOK_FOR: Duration = Duration::from_secs(2);
+/// The pause between two looks.
+const LOOK_AGAIN: Duration = Duration::from_millis(700);
 /// Limits the length of the reason that a command or a function gives for its failure, in bytes.
 const LONGEST_REASON: usize = 512;
 
@@ -186,15 +183,15 @@ impl Credential {
         if let SecretSource::Given(_) = self.source {
             return Ok(None);
         }
-        let mut held = Err(Error::defect("the secret was not read again"));
-        for pause in LOOK_AGAIN {
-            tokio::time::sleep(pause).await;
-            held = self.read_again().await;
-            if held.as_ref().is_ok_and(|held| held.secret != *refused) {
-                break;
+        let until = clock::now() + LOOK_FOR;
+        let held = loop {
+            let held = self.read_again().await;
+            let is_new = held.as_ref().is_ok_and(|held| held.secret != *refused);
+            if is_new || clock::now() >= until {
+                break held?;
             }
-        }
-        let held = held?;
+            tokio::time::sleep(LOOK_AGAIN).await;
+        };
         check_id(self.client_id(), held.client_id.as_deref())?;
         if held.secret == *refused {
             return Ok(None);
@@ -210,7 +207,10 @@ impl Credential {
         // A file system, a command or a function may be slow, and must not delay other requests.
         let reader =
             thread::Builder::new().spawn(move || sender.send(source.read(READ_TIMEOUT)).is_ok());
-        reader.map_err(|error| Error::new(ErrorKind::Internal, format!("no thread: {error}")))?;
+        reader.map_err(|error| {
+            let why = system_text(&error);
+            Error::new(ErrorKind::Internal, format!("no thread: {why}"))
+        })?;
         let read = clock::in_time(READ_TIMEOUT + Duration::from_secs(1), receiver).await;
         let late = || {
             let limit = READ_TIMEOUT.as_secs();

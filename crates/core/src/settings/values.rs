@@ -154,15 +154,9 @@ impl SettingValues {
     }
 
     pub(crate) fn secret(&self, name: &str) -> Result<Option<Secret>> {
-        let Some((origin, secret)) = self.values.get(name) else {
-            return Ok(None);
-        };
-        let shown = match origin {
-            Origin::Environment => format!("{name} ({})", row(name)?.variable()),
-            Origin::Program | Origin::Profile => name.to_owned(),
-        };
-        check_text(&shown, secret.expose())?;
-        Ok(Some(secret.clone()))
+        let secret = self.values.get(name).map(|(_, secret)| secret);
+        secret.map_or(Ok(()), |text| check_text(name, text.expose()))?;
+        Ok(secret.cloned())
     }
 
     /// Reads the path of a file, and makes it absolute, because the current directory may change while a client exists.
