@@ -43,7 +43,7 @@ fn busy_files_full_disks_and_wrong_paths_have_their_own_exit_codes() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         run(trial.command(words).stdout(full)).says(
             code(ErrorKind::StorageFull),
-            "No space left on device (StorageFull)|standard output",
+            "standard output: No space left on device",
         );
         // Not open for writing, and closed.
         let unwritable = File::open("/dev/null").unwrap();
@@ -83,7 +83,7 @@ fn closed_stdout(trial: &Trial, words: &str) -> Ended {
         .stderr(Stdio::piped())
         .stdin(Stdio::null());
     command.env_clear().envs(
-        shell
+        program
             .get_envs()
             .filter_map(|(name, value)| Some((name, value?))),
     );

@@ -72,7 +72,7 @@ const REFUSALS: &[(&[&str], bool, &str)] = &[
     (
         &["MOVED", "ASK", "CROSSSLOT", "CLUSTERDOWN", "TRYAGAIN"],
         false,
-        "it is a node of a cluster; name a server that is not in the setting budget",
+        "it is a node of a cluster; name a server without a cluster in the setting budget",
     ),
     (
         &["LOADING", "MASTERDOWN", "BUSY"],
@@ -274,13 +274,13 @@ impl BudgetAddress {
             _ => error.code().unwrap_or_default(),
         };
         if code.is_empty() {
-            let why = "the server at this address does not answer like Redis or Valkey; check the setting budget";
+            let why = "the server at this address does not answer like Redis or Valkey";
             return (false, why.into());
         }
         let mut known = REFUSALS.iter();
         let known = known.find(|(codes, ..)| codes.contains(&code));
         let (is_refused, meaning) = known.map_or(
-            (false, "it cannot do this; check the setting budget, and that the server is Redis or Valkey"),
+            (false, "it cannot do this; it has to be Redis or Valkey"),
             |&(_, is_refused, meaning)| (is_refused, meaning),
         );
         let said = match error.detail() {
@@ -498,7 +498,7 @@ mod tests {
             (
                 "ERR unknown command 'TIME'",
                 false,
-                "it cannot do this; check",
+                "it cannot do this; it has",
             ),
         ] {
             let read = redis::parse_redis_value(format!("-{sent}\r\n").as_bytes());
