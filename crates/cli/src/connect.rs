@@ -6,7 +6,7 @@ use crate::settings;
 use talentdata_core::internal::process::check_threads;
 use talentdata_core::internal::settings::{Scope, TRIAL};
 use talentdata_core::types::{ListName, Operation};
-use talentdata_core::{Builder, Client, Config, Error, ErrorKind};
+use talentdata_core::{Builder, Client, Config, Error};
 use talentdata_sandbox::{Options, Sandbox};
 
 /// Creates the client for the arguments, checks that it has the credentials for `operations`, and calls `work` with it.
@@ -86,10 +86,10 @@ pub(crate) fn of_lists(lists: impl IntoIterator<Item = ListName>) -> Vec<&'stati
 pub(crate) fn start(options: Options) -> Result<Sandbox, Error> {
     check_threads(2)?;
     Sandbox::start(options).map_err(|error| {
-        let kind = match error.kind() {
-            std::io::ErrorKind::InvalidInput => ErrorKind::InvalidArgument,
-            _ => ErrorKind::of_io(&error),
-        };
-        Error::new(kind, format!("the sandbox could not be started: {error}"))
+        let message = format!("the sandbox could not be started: {error}");
+        match error.kind() {
+            std::io::ErrorKind::InvalidInput => Error::invalid(message),
+            _ => Error::of_io(&error, message),
+        }
     })
 }

@@ -68,7 +68,7 @@ pub(crate) fn overview(grammar: &clap::Command) -> String {
             everything else to standard error."
 }
 
-/// Returns the page of a topic or a kind of error, by its name in any case.
+/// Returns the page of a topic or a kind of error, by its name in any case, or by its exit code or its class in Python.
 pub(crate) fn page_of(name: &str) -> Option<String> {
     let mut topics = TOPICS.iter();
     let topic = topics.find(|(topic, ..)| topic.eq_ignore_ascii_case(name));
@@ -162,7 +162,11 @@ fn wrapped(text: &str) -> String {
 
 fn page_of_kind(name: &str) -> Option<String> {
     let mut kinds = ErrorKind::ALL.into_iter();
-    let kind = kinds.find(|kind| kind.name().eq_ignore_ascii_case(name))?;
+    let own = name.strip_suffix("Error").unwrap_or(name);
+    let kind = kinds.find(|kind| {
+        let is_named = kind.name().eq_ignore_ascii_case(own);
+        is_named || kind.exit_code().to_string() == name
+    })?;
     let retried = if kind.is_retryable() {
         "The same call may succeed later."
     } else {

@@ -38,17 +38,17 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         && help == "help"
         && let Some(page) = name.to_str().and_then(help::page_of)
     {
-        return match output::data(&page) {
-            Ok(()) => 0,
-            Err(ending) => ending.report(false),
-        };
+        return printed(output::data(&page));
     }
     let (common, command) = match args::read(&arguments) {
         Ok(read) => read,
         Err(text) => {
-            // A usage error or a help text. A closed output does not change the code.
-            let _ = text.print();
-            return u8::try_from(text.exit_code()).unwrap_or(2);
+            if text.use_stderr() {
+                // A closed standard error does not change the code.
+                let _ = text.print();
+                return u8::try_from(text.exit_code()).unwrap_or(2);
+            }
+            return printed(output::draw(&text.render().to_string()));
         }
     };
     let outcome = logging::start(common.verbose).and_then(|()| run(&command, &common));
@@ -56,6 +56,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(()) => 0,
         Err(ending) => ending.report(common.verbose > 0),
     }
+}
+
+/// Returns the exit code after a text was printed.
+fn printed(outcome: Result<(), Ending>) -> u8 {
+    outcome.map_or_else(|ending| ending.report(false), |()| 0)
 }
 
 /// Returns the grammar of the command line, from which the manual pages are written.

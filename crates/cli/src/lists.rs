@@ -93,7 +93,7 @@ impl<'a> OutputPlace<'a> {
         format: Option<Format>,
     ) -> Result<Self, Error> {
         let is_one = matches!(names, [Selection::One(_)]);
-        if path == Path::new("-") && !is_one {
+        if is_stdout(path) && !is_one {
             let message = "--out -: standard output takes one list; give a directory";
             return Err(Error::invalid(message));
         }
@@ -111,7 +111,7 @@ impl<'a> OutputPlace<'a> {
 
     /// Returns the output of a list.
     pub(crate) fn of(&self, list: ListName) -> Target {
-        if self.path == Path::new("-") {
+        if is_stdout(self.path) {
             Target::Stdout
         } else if self.is_one {
             Target::File(self.path.to_owned())
@@ -135,6 +135,14 @@ impl<'a> OutputPlace<'a> {
             Error::of_io(&error, message)
         })
     }
+}
+
+/// Returns whether the path stands for standard output. A file at it is not opened a second time: that could succeed
+/// for a standard output that is closed.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]
+        .map(Path::new)
+        .contains(&path)
 }
 
 /// Returns each selected list with its arguments.

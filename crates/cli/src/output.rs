@@ -3,10 +3,10 @@
 
 use crate::lists::dashed;
 use serde::Serialize;
-use std::io::{ErrorKind as IoKind, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 use talentdata_core::internal::is_terminal_control;
 use talentdata_core::internal::settings::NEEDS_HASH_KEY;
-use talentdata_core::internal::streams::Patient;
+use talentdata_core::internal::streams::{Patient, reader_gone, stdout};
 use talentdata_core::types::ListName;
 use talentdata_core::{Error, ErrorKind};
 use talentdata_mirror::internal::{JOB_OPTIONS, JobOption};
@@ -25,17 +25,13 @@ pub(crate) fn data(text: &str) -> Result<(), Ending> {
 
 /// Writes `text` to standard output without escaping control characters.
 pub(crate) fn draw(text: &str) -> Result<(), Ending> {
-    let mut stdout = Patient(std::io::stdout().lock());
-    let written = stdout.write_all(text.as_bytes());
-    written
-        .and_then(|()| stdout.flush())
-        .map_err(|error| match error.kind() {
-            IoKind::BrokenPipe => Ending::ReaderGone,
-            _ => {
-                let message = format!("cannot write to standard output: {error}");
-                Error::of_io(&error, message).into()
-            }
-        })
+    stdout().write_all(text.as_bytes()).map_err(|error| {
+        if reader_gone() {
+            return Ending::ReaderGone;
+        }
+        let message = format!("cannot write to standard output: {error}");
+        Error::of_io(&error, message).into()
+    })
 }
 
 /// Writes `value` to standard output as JSON, which people and programs can read.
@@ -57,21 +53,6 @@ pub(crate) fn stderr_line(line: &str) {
 /// Prints a warning about a list whose command succeeded.
 pub(crate) fn warn(list: ListName, text: &str) {
     stderr_line(&format!("warning: {}: {}", dashed(list), in_flags(text)));
-}
-
-/// Returns whether the reader of standard output has gone away. This is known only for pipes and sockets.
-pub(crate) fn reader_gone() -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let stdout = std::io::stdout();
-    let mut asked = [PollFd::new(&stdout, PollFlags::OUT)];
-    let at_once = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    poll(&mut asked, Some(&at_once)).is_ok()
-        && asked[0]
-            .revents()
-            .intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
 /// Escapes the characters in JSON that a terminal may react to, or that change the direction of writing.

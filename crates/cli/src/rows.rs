@@ -2,13 +2,14 @@
 
 use crate::common::Common;
 use crate::lists::dashed;
-use crate::output::{Ending, print_error, reader_gone, stderr_line, warn};
+use crate::output::{Ending, print_error, stderr_line, warn};
 use crate::receipts::{self, Done, Entry};
 use crate::settings;
 use std::collections::BTreeMap;
 use std::path::Path;
 use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Format, Target};
+use talentdata_core::internal::streams::reader_gone;
 use talentdata_core::types::ListName;
 use talentdata_core::{Builder, Error, ErrorKind, ScanOptions};
 use talentdata_mirror::{Mirror, Rows};
@@ -25,14 +26,10 @@ impl Reading {
     /// Writes the rows, and prints the bookmark of their last sync.
     ///
     /// # Errors
-    /// `ReaderGone` if the reader of standard output has gone away; otherwise the error of reading or writing.
-    fn write(&self, rows: Result<Rows, Error>) -> Result<Done, Ending> {
+    /// The error of reading or writing.
+    fn write(&self, rows: Result<Rows, Error>) -> Result<Done, Error> {
         let (format, table) = (self.format, self.table.clone());
-        let written = rows.and_then(|rows| rows.write(format, &self.target, table));
-        let receipt = written.map_err(|error| match error.kind() {
-            ErrorKind::Io if self.target == Target::Stdout && reader_gone() => Ending::ReaderGone,
-            _ => error.into(),
-        })?;
+        let receipt = rows?.write(format, &self.target, table)?;
         let done = Done::Rows(Box::new(receipt));
         if let Some(text) = done.differences() {
             warn(self.list, &text);
@@ -100,19 +97,25 @@ pub(crate) fn write_all(
     };
     save(&entries, false)?;
     let mut kind = None;
-    for (reading, entry) in all.iter().zip(&mut entries) {
+    for (index, reading) in all.iter().enumerate() {
         match reading.write(rows(reading.list)) {
-            Ok(done) => *entry = done.into(),
-            Err(Ending::Failed(error)) => {
+            Ok(done) => entries[index] = done.into(),
+            Err(error) => {
+                entries[index].error = Some(error.report());
+                if reading.target == Target::Stdout
+                    && error.kind() == ErrorKind::Io
+                    && reader_gone()
+                {
+                    save(&entries, false)?;
+                    return Err(Ending::ReaderGone);
+                }
                 let place = match all.len() {
                     1 => String::new(),
                     _ => format!("{}: ", dashed(reading.list)),
                 };
                 print_error(&error, &place, None, verbose);
-                entry.error = Some(error.report());
                 kind = kind.or(Some(error.kind()));
             }
-            Err(other) => return Err(other),
         }
     }
     save(&entries, entries.iter().any(|entry| entry.error.is_none()))?;

@@ -7,6 +7,7 @@ use talentdata_core::internal::settings::{
     SECRET_SOURCES, SETTINGS, Scope, Setting, SettingKind, read_secret_file, read_text,
 };
 use talentdata_core::internal::streams::Patient;
+use talentdata_core::internal::system_text;
 use talentdata_core::types::Secret;
 use talentdata_core::{Builder, Error, Result};
 
@@ -128,7 +129,9 @@ fn read_secret() -> Result<Secret> {
     }
     let mut bytes = Vec::new();
     let read = Patient(stdin).take(LONGEST_SECRET).read_to_end(&mut bytes);
-    read.map_err(|error| Error::config(format!("--client-secret-file -: {error}")))?;
+    read.map_err(|error| {
+        Error::config(format!("--client-secret-file -: {}", system_text(&error)))
+    })?;
     let text = read_text(bytes, "the secret on standard input")?;
     Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
 }

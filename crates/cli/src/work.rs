@@ -2,7 +2,7 @@
 
 use crate::common::Common;
 use crate::lists::dashed;
-use crate::output::{Ending, print_error, reader_gone, stderr_line, warn};
+use crate::output::{Ending, print_error, stderr_line, warn};
 use crate::progress::ProgressLine;
 use crate::receipts::{self, Done, Entry};
 use crate::signals::Signals;
@@ -10,6 +10,7 @@ use futures_util::{StreamExt, stream};
 use std::path::Path;
 use talentdata_columns::export::{Export, KeptWork, Target};
 use talentdata_columns::internal::WaysOut;
+use talentdata_core::internal::streams::reader_gone;
 use talentdata_core::scan::Receipt;
 use talentdata_core::types::ListName;
 use talentdata_core::{Client, Error, ErrorKind};
@@ -175,6 +176,9 @@ impl Run<'_> {
         let mut errors = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
         let has_error = |kind| errors.clone().any(|error| error.kind() == kind);
         if self.to_stdout && has_error(ErrorKind::Io) && reader_gone() {
+            if let Some(path) = self.receipt {
+                receipts::write(path, &receipts(&outcomes), false)?;
+            }
             return Err(Ending::ReaderGone);
         }
         let was_stopped = has_error(ErrorKind::Cancelled);

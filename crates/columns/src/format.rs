@@ -317,5 +317,8 @@ fn refused(error: impl std::error::Error + 'static) -> Error {
         error.source()
     });
     let system = causes.filter_map(|error| error.downcast_ref()).next();
-    Error::new(system.map_or(ErrorKind::Io, ErrorKind::of_io), message)
+    system.map_or_else(
+        || Error::new(ErrorKind::Io, message.clone()),
+        |system| Error::of_io(system, message.clone()),
+    )
 }

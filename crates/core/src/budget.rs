@@ -90,7 +90,9 @@ pub(crate) fn read_budget(options: &BudgetOptions) -> Result<BudgetState, Unread
              share one",
         )),
         #[cfg(unix)]
-        BudgetStore::Host => host::look(options).map_err(|error| Unread::File(error.to_string())),
+        BudgetStore::Host => {
+            host::look(options).map_err(|error| Unread::File(crate::error::system_text(&error)))
+        }
         #[cfg(not(unix))]
         BudgetStore::Host => Err(Unread::NotShared("on this system no file is shared")),
         #[cfg(feature = "redis")]

@@ -159,7 +159,18 @@ impl Error {
     }
 
     /// Returns the error for a file or a port that the system refuses, with the kind that follows from its reason.
+    /// The system's number of the error, and the name of a temporary file, are left out of the message.
     pub fn of_io(error: &io::Error, message: impl Into<String>) -> Self {
+        let mut message: String = message.into();
+        if let Some((text, rest)) = message.split_once(" (os error ")
+            && let Some((_, rest)) = rest.split_once(')')
+        {
+            let rest = match rest.strip_prefix(" at path \"") {
+                Some(named) => named.split_once('"').map_or("", |(_, rest)| rest),
+                None => rest,
+            };
+            message = format!("{text}{rest}");
+        }
         Error::new(ErrorKind::of_io(error), message)
     }
 
@@ -369,7 +380,7 @@ impl Error {
         }
         inner.service_sentence = scrubber.redact(&inner.service_sentence, LONGEST_SENTENCE);
         inner.message = scrubber.redact(&inner.message, MAX_FOREIGN_BYTES);
-        if !inner.message.ends_with(&inner.service_sentence) {
+        if !inner.message.contains(&inner.service_sentence) {
             inner.message += &inner.service_sentence;
         }
         self
@@ -427,7 +438,7 @@ pub(crate) fn rounded_up(time: Duration) -> f64 {
 }
 
 /// Returns the system's own message about a failure, without its number.
-pub(crate) fn system_text(error: &io::Error) -> String {
+pub fn system_text(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error")
         .next()

@@ -89,7 +89,7 @@ pub mod types {
 pub mod internal {
     pub use crate::choice;
     pub use crate::clock::utc;
-    pub use crate::error::is_terminal_control;
+    pub use crate::error::{is_terminal_control, system_text};
     pub use crate::scan::policy::{HASHED_FIELDS, KEY_NAME};
     pub use crate::scan::unknown_fields::counted_name;
 

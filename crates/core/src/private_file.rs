@@ -2,12 +2,15 @@
 
 use crate::error::{Error, Result, system_text};
 use std::fs::{File, Metadata};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
+use std::time::{Duration, Instant};
 use talentdata_types::Secret;
 
 /// Limits the size of a file that a setting names, in bytes.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
+/// The time within which the writer of a pipe must write it and end.
+const PIPE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reads text as editors and shells save it: UTF-8, with an optional byte order mark, which is dropped.
 ///
@@ -37,8 +40,15 @@ pub fn read_text(bytes: Vec<u8>, shown: &str) -> Result<String> {
 /// # Errors
 /// `Config` if it cannot be read, is not UTF-8, or other users can read it.
 pub(crate) fn read_private(path: &Path) -> Result<String> {
-    let bytes = read(path, check_private)?;
-    read_text(bytes, &path.display().to_string())
+    read_text(read_private_bytes(path)?, &path.display().to_string())
+}
+
+/// Reads a file that may hold a secret, and may be no text.
+///
+/// # Errors
+/// `Config` if it cannot be read, or other users can read it.
+pub(crate) fn read_private_bytes(path: &Path) -> Result<Vec<u8>> {
+    read(path, check_private)
 }
 
 /// Reads a text file whose owner is the user or the administrator, even if other users can read it.
@@ -80,10 +90,9 @@ pub(crate) fn read_public(path: &Path) -> Result<Vec<u8>> {
 
 fn read(path: &Path, check: impl Fn(&Path, &File, &Metadata) -> Result<()>) -> Result<Vec<u8>> {
     let shown = path.display();
-    let failed = |error: std::io::Error| {
-        Error::config(format!("cannot read {shown}: {}", system_text(&error)))
-    };
-    let file = File::open(path).map_err(failed)?;
+    let failed =
+        |error: io::Error| Error::config(format!("cannot read {shown}: {}", system_text(&error)));
+    let file = open(path).map_err(failed)?;
     let facts = file.metadata().map_err(failed)?;
     if facts.is_dir() {
         return Err(Error::config(format!(
@@ -95,7 +104,9 @@ fn read(path: &Path, check: impl Fn(&Path, &File, &Metadata) -> Result<()>) -> R
         check(path, &file, &facts)?;
     }
     let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1)
+    let until = Instant::now() + PIPE_TIMEOUT;
+    PunctualFile { file, until }
+        .take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
@@ -104,6 +115,49 @@ fn read(path: &Path, check: impl Fn(&Path, &File, &Metadata) -> Result<()>) -> R
         )));
     }
     Ok(bytes)
+}
+
+/// Opens a file. Opening a pipe does not wait for its writer.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    options.read(true).open(path)
+}
+
+/// A file or a pipe that must be read in time.
+struct PunctualFile {
+    file: File,
+    until: Instant,
+}
+
+impl Read for PunctualFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        {
+            use rustix::event::{PollFd, PollFlags, poll};
+            // A regular file is always ready.
+            loop {
+                let left = self.until.saturating_duration_since(Instant::now());
+                let left = left.try_into().map_err(io::Error::other)?;
+                match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&left)) {
+                    Ok(0) => {
+                        let limit = PIPE_TIMEOUT.as_secs();
+                        let why =
+                            format!("it is a pipe that nobody wrote and closed within {limit} s");
+                        return Err(io::Error::other(why));
+                    }
+                    Ok(_) => break,
+                    Err(rustix::io::Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        self.file.read(buffer)
+    }
 }
 
 #[cfg(unix)]

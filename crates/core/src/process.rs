@@ -1,7 +1,7 @@
 //! Tools for one process: values that are leaked after a fork instead of dropped, the threads of a runtime, and locks
 //! between threads.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, system_text};
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -46,7 +46,7 @@ pub fn check_threads(count: usize) -> Result<()> {
 }
 
 fn no_threads(error: std::io::Error) -> Error {
-    let message = format!("no threads for the client: {error}");
+    let message = format!("no threads for the client: {}", system_text(&error));
     Error::new(ErrorKind::Internal, message)
 }
 

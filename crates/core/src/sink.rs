@@ -3,7 +3,7 @@
 //! The sink works on a thread of its own. Writing may block for any time, for example if nobody reads a pipe. Neither
 //! the runtime nor the end of the run waits for that.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, system_text};
 use crate::scan::{Batch, Receipt, Resume, Scan};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -137,7 +137,7 @@ impl<S: Sink> Worker<S> {
             received.into_iter().for_each(|task| task(&mut sink));
         });
         let thread = thread.map_err(|error| {
-            let message = format!("no thread for the {}: {error}", S::NAME);
+            let message = format!("no thread for the {}: {}", S::NAME, system_text(&error));
             Error::new(ErrorKind::Internal, message)
         })?;
         Ok(Worker {

@@ -1,6 +1,73 @@
-//! Standard streams that are non-blocking, because another program that shares the terminal or the pipe set that mode.
+//! Standard streams that are non-blocking, because another program that shares the terminal or the pipe set that mode,
+//! and standard output whose failures are all reported.
 
-use std::io::{ErrorKind, Read, Result, Write};
+use std::io::{ErrorKind, Read, Result, Stdout, Write};
+use std::sync::OnceLock;
+
+/// Whether the first failed write to standard output failed because its reader had closed it.
+static READER_GONE: OnceLock<bool> = OnceLock::new();
+
+/// Standard output without a buffer. Writing to Rust's own stream succeeds even if its descriptor cannot be written.
+#[derive(Debug)]
+pub struct StandardOutput(Stdout);
+
+/// Returns standard output.
+pub fn stdout() -> Patient<StandardOutput> {
+    Patient(StandardOutput(std::io::stdout()))
+}
+
+/// Returns whether writing to standard output failed because its reader has closed it, for example `head`.
+pub fn reader_gone() -> bool {
+    READER_GONE.get() == Some(&true)
+}
+
+impl Write for StandardOutput {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        let written = self.write_once(bytes);
+        if let Err(error) = &written
+            && !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+        {
+            READER_GONE.get_or_init(|| error.kind() == ErrorKind::BrokenPipe);
+        }
+        written
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl StandardOutput {
+    #[cfg(unix)]
+    fn write_once(&mut self, bytes: &[u8]) -> Result<usize> {
+        rustix::io::write(&self.0, bytes).map_err(|error| match error {
+            rustix::io::Errno::BADF => {
+                std::io::Error::other("it is closed, or not open for writing")
+            }
+            error => error.into(),
+        })
+    }
+
+    #[cfg(not(unix))]
+    fn write_once(&mut self, bytes: &[u8]) -> Result<usize> {
+        self.0.write_all(bytes)?;
+        self.0.flush().map(|()| bytes.len())
+    }
+}
+
+#[cfg(unix)]
+impl Descriptor for StandardOutput {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[cfg(not(unix))]
+impl Descriptor for StandardOutput {
+    fn as_handle(&self) -> std::os::windows::io::BorrowedHandle<'_> {
+        self.0.as_handle()
+    }
+}
 
 /// A stream that waits until its descriptor is ready, instead of failing with "Resource temporarily unavailable".
 ///

@@ -3,6 +3,7 @@
 
 mod files;
 mod issuer;
+mod verifier;
 
 use crate::error::failure::{TLS_CLOSED, TLS_LOST, TLS_REFUSED};
 use crate::error::{Error, ErrorKind, Result, rounded_up, system_text};
@@ -13,10 +14,11 @@ use rustls::{
     AlertDescription, CertificateError, ClientConfig, ConfigBuilder, Error as TlsError,
     PeerIncompatible, RootCertStore, WantsVerifier,
 };
-use rustls_platform_verifier::Verifier;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use verifier::PinningVerifier;
 
 /// Returns the configuration with the settings `ca_file` and `client_cert`. It trusts the certificates in `ca_file`,
 /// and those of the operating system or, if they are set, of SSL_CERT_FILE and SSL_CERT_DIR. It presents the
@@ -27,7 +29,7 @@ use std::time::Duration;
 pub(crate) fn system(files: &TlsFiles) -> Result<ClientConfig> {
     let (roots, identity) = (files.roots()?, files.identity()?);
     let provider = provider();
-    let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(&provider));
+    let verifier = PinningVerifier::new(roots, &provider);
     let verifier = verifier.map_err(|_| {
         let set = ["SSL_CERT_FILE", "SSL_CERT_DIR"]
             .into_iter()
@@ -73,6 +75,8 @@ pub(crate) struct Peer<'a> {
     pub(crate) whose: &'a str,
     /// True if this client presents a certificate.
     pub(crate) knows_us: bool,
+    /// The file of the setting `ca_file`.
+    pub(crate) ca_file: Option<&'a Path>,
 }
 
 /// Returns whether the client presents a certificate if it is asked for one.
@@ -112,7 +116,12 @@ pub(crate) fn failed(host: &str, peer: Peer<'_>, error: &io::Error) -> Error {
 /// certificate is missing.
 pub(crate) fn closed(host: &str, knows_us: bool, error: &TlsError) -> Error {
     let whose = "the service";
-    let meaning = meaning(Peer { whose, knows_us }, error);
+    let peer = Peer {
+        whose,
+        knows_us,
+        ca_file: None,
+    };
+    let meaning = meaning(peer, error);
     Error::of(
         TLS_CLOSED,
         format!("TLS connection with {host} failed: {meaning}"),
@@ -132,7 +141,7 @@ pub(crate) fn meaning(peer: Peer<'_>, error: &TlsError) -> String {
         PeerIncompatible,
     };
     match error {
-        InvalidCertificate(why) => certificate(whose, why),
+        InvalidCertificate(why) => certificate(peer, why),
         InvalidMessage(_) => format!(
             "the server at this address does not use TLS, but perhaps plain http; check scheme and port of {whose}"
         ),
@@ -158,7 +167,12 @@ fn version(whose: &str, why: &PeerIncompatible) -> String {
     }
 }
 
-fn alerted(Peer { whose, knows_us }: Peer<'_>, alert: AlertDescription) -> String {
+fn alerted(
+    Peer {
+        whose, knows_us, ..
+    }: Peer<'_>,
+    alert: AlertDescription,
+) -> String {
     use AlertDescription::{
         AccessDenied, BadCertificate, CertificateExpired, CertificateRequired, CertificateRevoked,
         CertificateUnknown, DecryptError, HandshakeFailure, InsufficientSecurity, InternalError,
@@ -212,20 +226,24 @@ fn alerted(Peer { whose, knows_us }: Peer<'_>, alert: AlertDescription) -> Strin
     }
 }
 
-fn certificate(whose: &str, why: &CertificateError) -> String {
+fn certificate(Peer { whose, ca_file, .. }: Peer<'_>, why: &CertificateError) -> String {
     use CertificateError::{
         ApplicationVerificationFailure, BadEncoding, BadSignature, Expired, ExpiredContext,
         InvalidPurpose, InvalidPurposeContext, NotValidForName, NotValidForNameContext,
-        NotValidYet, NotValidYetContext, Revoked, UnknownIssuer,
+        NotValidYet, NotValidYetContext, Other, Revoked, UnknownIssuer,
         UnsupportedSignatureAlgorithmContext,
     };
     let clock = "if it is in force, the clock of this machine is wrong";
     let certificate = format!("the certificate of {whose}");
+    let trust = ca_file.map_or(TRUST.to_owned(), |file| {
+        let file = file.display();
+        format!("ca_file ({file}) does not contain its root certificate; add it there")
+    });
     let days = |time: Duration| rounded_up(time) / 86_400.0;
     match why {
         // An authority with the name of a trusted one but another key is a different one.
         UnknownIssuer | BadSignature => format!(
-            "{certificate} is signed by an authority that this machine does not trust. If a company's proxy inspects connections, that is the proxy's authority: {TRUST}"
+            "{certificate} is signed by an authority that this machine does not trust. If a company's proxy inspects connections, that is the proxy's authority: {trust}"
         ),
         ExpiredContext { time, not_after } => format!(
             "{certificate} expired {:.1} days ago; {clock}",
@@ -240,14 +258,23 @@ fn certificate(whose: &str, why: &CertificateError) -> String {
         NotValidForNameContext {
             expected,
             presented,
-        } => format!(
-            "{certificate} is for {}, not for {}; check its address",
-            names(presented),
-            expected.to_str()
-        ),
+        } => {
+            let (named, expected) = (names(presented), expected.to_str());
+            if named.split(", ").any(|name| name == expected) {
+                // An address as the name of a host.
+                return format!(
+                    "{certificate} names {expected} as a host, and has to name it as an address (subjectAltName IP:{expected})"
+                );
+            }
+            format!("{certificate} is for {named}, not for {expected}; check its address")
+        }
         NotValidForName => format!("{certificate} is for another host; check its address"),
         Revoked => format!("{certificate} was revoked"),
         InvalidPurpose | InvalidPurposeContext { .. } => {
+            format!("{certificate} is not for servers")
+        }
+        // The verifier's own error of a certificate that is, for example, for clients only.
+        Other(error) if error.0.to_string().contains("invalid extensions") => {
             format!("{certificate} is not for servers")
         }
         BadEncoding | UnsupportedSignatureAlgorithmContext { .. } => {
@@ -256,7 +283,7 @@ fn certificate(whose: &str, why: &CertificateError) -> String {
         ApplicationVerificationFailure => format!("this system does not accept {certificate}"),
         // Also a self-signed certificate, which may be reported like this.
         _ => format!(
-            "{certificate} is not acceptable, for example because it is self-signed: {TRUST}"
+            "{certificate} is not acceptable, for example because it is self-signed: {trust}"
         ),
     }
 }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use talentdata_columns::export::FileMode;
+use talentdata_core::internal::system_text;
 use talentdata_core::{Error, ErrorKind, Result};
 
 /// The application id that distinguishes a mirror from other SQLite files.
@@ -85,7 +86,9 @@ pub(crate) fn at(path: &Path) -> impl Fn(MirrorFault) -> Error {
             Some(_) => (ErrorKind::Io, "SQLite failed; try again"),
         };
         let fault = fault.to_string().replace(char::is_control, "?");
-        let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
+        let reason = reason.map_or(String::new(), |reason| {
+            format!(": {}", system_text(&reason))
+        });
         let message = format!("{}: {what} ({fault}{reason})", path.display());
         Error::new(kind, message)
     }
@@ -133,7 +136,7 @@ fn is_mirror(path: &Path) -> Result<bool> {
             "an empty path names no file; give the path of a mirror, such as mirror.db".into()
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => format!(": the file cannot be opened: {error}"),
+        Err(error) => format!(": the file cannot be opened: {}", system_text(&error)),
         Ok(found) if !found.is_file() => {
             " is a directory or a device; a mirror is one file: give a path such as mirror.db"
                 .into()
@@ -256,7 +259,7 @@ impl Claim {
                 let why = "no lock file can be created or locked next to it; check the permissions of the directory";
                 (ErrorKind::of_io(&error), why)
             };
-            Error::new(kind, format!("{}: {why} ({error})", path.display()))
+            Error::new(kind, format!("{}: {why} ({})", path.display(), system_text(&error)))
         })?;
         let (path, is_new) = (path.to_owned(), !is_mirror(path)?);
         let lock = Arc::new(lock);

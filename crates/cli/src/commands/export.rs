@@ -2,7 +2,7 @@
 
 use crate::common::Common;
 use crate::connect::{of_lists, with_client};
-use crate::lists::{Lists, OutputPlace, one_of};
+use crate::lists::{Lists, OutputPlace, is_stdout, one_of};
 use crate::options;
 use crate::output::Ending;
 use crate::receipts;
@@ -71,7 +71,7 @@ pub(crate) async fn run(args: &ExportArgs, common: &Common) -> Result<(), Ending
     let run = Run {
         common,
         receipt,
-        to_stdout: args.out == Path::new("-"),
+        to_stdout: is_stdout(&args.out),
         width: exports.len(),
     };
     let operations = of_lists(exports.iter().map(|export| export.resource));

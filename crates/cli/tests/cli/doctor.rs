@@ -1,7 +1,8 @@
 //! `doctor` and `help NAME`: the checks, their failures, and the help pages.
 
-use crate::support::{program, run};
+use crate::support::{code, program, run};
 use serde_json::Value;
+use talentdata_core::ErrorKind;
 
 #[test]
 fn the_sandbox_is_healthy_and_the_report_shows_no_secret() {
@@ -44,6 +45,9 @@ fn an_error_names_its_page_and_the_page_exists() {
         page.contains("the TLS handshake fails\n    final, because"),
         "{page}"
     );
+    for name in ["Tls", "TlsError", &code(ErrorKind::Tls).to_string()] {
+        assert_eq!(run(&mut program(&format!("help {name}"))).stdout, page);
+    }
     let help = run(&mut program("help export")).stdout;
     assert!(help.contains("talentdata export"), "{help}");
 }

@@ -336,12 +336,16 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
 #[test]
 fn a_reader_that_goes_away_is_not_an_error() {
     let trial = trial(&[("contacts", 1_000_000), ("pools", 250)]);
-    let mut child = trial.start("export contacts --out -");
+    let mut child = trial.start("export contacts --out - --receipt r.json");
     let mut line = String::new();
     let mut reader = BufReader::new(child.stdout.take().unwrap());
     reader.read_line(&mut line).unwrap();
     drop(reader);
     Ended::wait(child).quiet();
+    // Scripts that read the receipt see that the list was not read completely.
+    let receipt = trial.receipt("r.json");
+    assert_eq!(receipt["completeness"], "unfinished");
+    assert_eq!(receipt["error"]["kind"], "Io");
     assert!(
         line.starts_with("{\"id\":") && line.ends_with("}\n"),
         "{line}"

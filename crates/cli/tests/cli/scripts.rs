@@ -32,6 +32,27 @@ fn busy_files_full_disks_and_wrong_paths_have_their_own_exit_codes() {
         let to_full = command.stdout(File::options().write(true).open("/dev/full").unwrap());
         run(to_full).says(full, "No space left");
     }
+    let io = code(ErrorKind::Io);
+    for words in [
+        "--help",
+        "--version",
+        "help Auth",
+        "page pools",
+        "export pools --out -",
+    ] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        run(trial.command(words).stdout(full)).says(
+            code(ErrorKind::StorageFull),
+            "standard output: No space left on device",
+        );
+        // Not open for writing, and closed.
+        let unwritable = File::open("/dev/null").unwrap();
+        run(trial.command(words).stdout(unwritable))
+            .says(io, "standard output: it is closed, or not open for writing");
+        closed_stdout(&trial, words)
+            .says(io, "standard output: it is closed, or not open for writing");
+    }
+    closed_stdout(&trial, "export pools --out /dev/stdout").says(io, "it is closed");
     for words in [
         "sync pools --to nowhere/m.db",
         "export pools --out nowhere/p.csv",
@@ -47,6 +68,26 @@ fn busy_files_full_disks_and_wrong_paths_have_their_own_exit_codes() {
     let port = port.trim_end_matches('/');
     let taken = run(&mut program(&format!("sandbox --port {port}")));
     taken.error(code(ErrorKind::Busy), "sandbox could not be started");
+}
+
+/// Runs the program with standard output closed.
+fn closed_stdout(trial: &Trial, words: &str) -> Ended {
+    let program = trial.command(words);
+    let mut command = std::process::Command::new("sh");
+    command
+        .args(["-c", "exec \"$@\" >&-", "sh"])
+        .arg(program.get_program())
+        .args(program.get_args());
+    command
+        .current_dir(trial.directory.path())
+        .stderr(Stdio::piped())
+        .stdin(Stdio::null());
+    command.env_clear().envs(
+        program
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    run(&mut command)
 }
 
 /// Returns the error in the receipt of each list.

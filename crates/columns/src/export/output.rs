@@ -12,7 +12,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use talentdata_core::internal::sink::Sink;
-use talentdata_core::internal::streams::Patient;
+use talentdata_core::internal::streams::stdout;
 use talentdata_core::scan::{Batch, Receipt, Resume, SchemaDifferences, Written};
 use talentdata_core::{Config, Error, ErrorKind, Result};
 
@@ -70,7 +70,7 @@ impl Output {
                 output.encoder = Some(output.encoder(path.display().to_string(), opened));
             }
             (Target::Stdout, _) => {
-                let encoder = output.encoder("standard output".into(), Patient(std::io::stdout()));
+                let encoder = output.encoder("standard output".into(), stdout());
                 output.encoder = Some(encoder);
             }
         }

@@ -15,6 +15,7 @@ use crate::budget::gate::{
     Admission, Endpoint, Pauses, PriorityClass, RequestOutcome, SharedGate, Ticket,
 };
 use crate::clock::{self, Time};
+use crate::error::system_text;
 use crate::process::lock;
 use std::io;
 use std::path::PathBuf;
@@ -158,13 +159,13 @@ impl HostState {
             Err(error) => {
                 let now = clock::now();
                 let (gate, part) = member.alone(now);
-                (change(gate, now, *part), Some(error.to_string()))
+                (change(gate, now, *part), Some(system_text(&error)))
             }
         };
         member.pauses = pauses;
         drop(member);
         if let Some(reason) = &unusable {
-            self.status.mark_unreachable(reason);
+            self.status.mark_unreachable(reason, false);
         }
         (done, unusable)
     }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 use tokio::sync::watch;
 
@@ -128,6 +129,8 @@ pub(crate) struct SharingStatus {
     /// The sender that is dropped when the client leaves.
     present: watch::Sender<()>,
     process: u32,
+    /// True if a server refuses this client, so that waiting for it is in vain.
+    is_refused: AtomicBool,
 }
 
 impl SharingStatus {
@@ -141,6 +144,7 @@ impl SharingStatus {
             stats: Mutex::new((stats, None)),
             present: watch::Sender::new(()),
             process: std::process::id(),
+            is_refused: AtomicBool::new(false),
         }
     }
 
@@ -163,7 +167,8 @@ impl SharingStatus {
     }
 
     /// Records that the budget cannot be reached.
-    pub(super) fn mark_unreachable(&self, reason: &str) {
+    pub(super) fn mark_unreachable(&self, reason: &str, is_refused: bool) {
+        self.is_refused.store(is_refused, Ordering::Relaxed);
         let mut status = lock(&self.stats);
         let (stats, unreachable_since) = &mut *status;
         let is_new = unreachable_since.is_none();
@@ -173,6 +178,11 @@ impl SharingStatus {
         if is_new {
             tracing::warn!(reason, "the shared budget cannot be reached");
         }
+    }
+
+    /// Returns whether the server refused this client at the latest attempt.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused.load(Ordering::Relaxed)
     }
 
     /// Returns whether the latest attempt reached the budget. In a forked child this is false, because the membership

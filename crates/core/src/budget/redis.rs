@@ -76,14 +76,14 @@ impl RedisState {
             let mut state = lock(&shared.state);
             match &replied {
                 Ok(reply) => state.0.received(clock::now(), reply),
-                Err(reason) => state.0.unanswered(clock::now(), reason),
+                Err(why) => state.0.unanswered(clock::now(), &why.reason),
             }
             // A pause that was reported in the meantime does not wait for the next request.
             shared.ask_if_due(&mut state);
             drop(state);
             match replied {
                 Ok(reply) => shared.status.reached(reply.members as usize),
-                Err(reason) => shared.status.mark_unreachable(&reason),
+                Err(why) => shared.status.mark_unreachable(&why.reason, why.is_refused),
             }
             shared.changed.notify_one();
         });
@@ -140,7 +140,8 @@ pub(super) fn look(url: &Url, options: &BudgetOptions) -> Result<BudgetState, St
     let look = || {
         let runtime = process::runtime(1, || ());
         let runtime = runtime.map_err(|error| error.message().to_owned())?;
-        runtime.block_on(server::look(&place))
+        let looked = runtime.block_on(server::look(&place));
+        looked.map_err(|why| why.reason)
     };
     // This runs on a new thread, because the caller may be within a runtime.
     let looked = std::thread::scope(|scope| scope.spawn(look).join());

@@ -8,7 +8,7 @@ use crate::budget::{
     Ticket,
 };
 use crate::clock::{self, Time};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::process::lock;
 use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
@@ -78,8 +78,8 @@ impl AdmissionQueue {
     /// before that, for the token that it needs.
     ///
     /// # Errors
-    /// `RateLimited` if the service asks for a longer wait than the settings or the time left allow; the reason of an
-    /// outage that the call no longer waits for. They end the call.
+    /// `RateLimited` if the service asks for a longer wait than the settings or the time left allow; `Config` if the
+    /// server of the budget refuses this client, and calls must not continue without it; the reason of an outage that the call no longer waits for. They end the call.
     pub(crate) async fn admit(
         self: &Arc<Self>,
         class: PriorityClass,
@@ -101,6 +101,11 @@ impl AdmissionQueue {
                 Ok(Err(take)) => take,
                 Err(_) => Err("the thread that uses the budget failed".into()),
             };
+            if let Err(reason) = &take
+                && self.budget.status().is_refused()
+            {
+                return Err(Error::config(format!("budget: {reason}")));
+            }
             if let Ok(Admission::Wait {
                 outage: Some(failures),
                 ..

@@ -7,7 +7,7 @@ pub(crate) use command::split;
 
 use super::plain_text::check_text;
 use crate::clock;
-use crate::error::{Error, ErrorKind, Result, Scrubber};
+use crate::error::{Error, ErrorKind, Result, Scrubber, system_text};
 use crate::private_file::read_secret_file;
 use crate::process::lock;
 use serde_json::Value;
@@ -21,6 +21,10 @@ use tokio::sync::oneshot;
 
 /// The time limit of a command, and of a function that is called again.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time for which another secret is looked for after a refusal. A secret may be replaced in several steps.
+const LOOK_FOR: Duration = Duration::from_secs(2);
+/// The pause between two looks.
+const LOOK_AGAIN: Duration = Duration::from_millis(700);
 /// Limits the length of the reason that a command or a function gives for its failure, in bytes.
 const LONGEST_REASON: usize = 512;
 
@@ -65,21 +69,20 @@ impl SecretSource {
     /// # Errors
     /// `Config`, naming the setting, without anything that may be the secret.
     pub(super) fn read(&self, limit: Duration) -> Result<Held> {
-        let (setting, held) = match self {
-            SecretSource::Given(secret) => ("client_secret", Held::alone(secret.clone())),
+        let (source, held) = match self {
+            SecretSource::Given(secret) => ("client_secret".into(), Held::alone(secret.clone())),
             SecretSource::File(path) => {
                 let setting = "client_secret_file";
                 let secret = read_secret_file(path);
                 let secret = secret.map_err(|error| failed(setting, error.message()))?;
-                (setting, Held::alone(secret))
+                let content = format!("{setting}: the content of {}", path.display());
+                (content, Held::alone(secret))
             }
             SecretSource::Command(words) => {
                 let setting = "credential_command";
                 let text = command::run(words, limit).map_err(|why| failed(setting, &why))?;
-                (
-                    setting,
-                    Held::read(setting, text.trim_end_matches(['\r', '\n']))?,
-                )
+                let held = Held::read(setting, text.trim_end_matches(['\r', '\n']))?;
+                (format!("{setting}: its output"), held)
             }
             SecretSource::Function(function) => {
                 let setting = "client_secret";
@@ -87,10 +90,10 @@ impl SecretSource {
                     let why = Scrubber::default().redact_untrusted(&why, LONGEST_REASON);
                     failed(setting, &format!("its function failed: {why}"))
                 })?;
-                (setting, Held::alone(Secret::new(secret)))
+                (setting.into(), Held::alone(Secret::new(secret)))
             }
         };
-        check_text(setting, held.secret.expose())?;
+        check_text(&source, held.secret.expose())?;
         Ok(held)
     }
 }
@@ -105,7 +108,7 @@ impl Held {
 
     /// Reads the output of a command: the secret alone, or a JSON object.
     fn read(setting: &str, text: &str) -> Result<Self> {
-        if !text.starts_with('{') {
+        if !text.trim_start().starts_with('{') {
             return Ok(Held::alone(Secret::new(text)));
         }
         let fields: Value = serde_json::from_str(text).unwrap_or_default();
@@ -167,8 +170,8 @@ impl Credential {
         lock(&self.known).clone()
     }
 
-    /// Reads the secret again after the service refused this one. Returns another secret, or `None` if it is the same
-    /// one.
+    /// Reads the secret again after the service refused this one, several times within two seconds. Returns another
+    /// secret, or `None` if it is the same one.
     ///
     /// # Errors
     /// `Config`, naming the setting; `Internal` if the system grants no thread.
@@ -180,12 +183,34 @@ impl Credential {
         if let SecretSource::Given(_) = self.source {
             return Ok(None);
         }
+        let until = clock::now() + LOOK_FOR;
+        let held = loop {
+            let held = self.read_again().await;
+            let is_new = held.as_ref().is_ok_and(|held| held.secret != *refused);
+            if is_new || clock::now() >= until {
+                break held?;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        };
+        check_id(self.client_id(), held.client_id.as_deref())?;
+        if held.secret == *refused {
+            return Ok(None);
+        }
+        lock(&self.known).push(held.secret.clone());
+        Ok(Some(held.secret))
+    }
+
+    /// Reads the credentials on a thread of its own.
+    async fn read_again(&self) -> Result<Held> {
         let (sender, receiver) = oneshot::channel();
         let source = self.source.clone();
         // A file system, a command or a function may be slow, and must not delay other requests.
         let reader =
             thread::Builder::new().spawn(move || sender.send(source.read(READ_TIMEOUT)).is_ok());
-        reader.map_err(|error| Error::new(ErrorKind::Internal, format!("no thread: {error}")))?;
+        reader.map_err(|error| {
+            let why = system_text(&error);
+            Error::new(ErrorKind::Internal, format!("no thread: {why}"))
+        })?;
         let read = clock::in_time(READ_TIMEOUT + Duration::from_secs(1), receiver).await;
         let late = || {
             let limit = READ_TIMEOUT.as_secs();
@@ -194,13 +219,7 @@ impl Credential {
                 &format!("it could not be read within {limit} s"),
             )
         };
-        let held = read.ok_or_else(late)?.map_err(|_| late())??;
-        check_id(self.client_id(), held.client_id.as_deref())?;
-        if held.secret == *refused {
-            return Ok(None);
-        }
-        lock(&self.known).push(held.secret.clone());
-        Ok(Some(held.secret))
+        read.ok_or_else(late)?.map_err(|_| late())?
     }
 }
 

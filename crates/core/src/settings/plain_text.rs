@@ -10,6 +10,8 @@ const LONGEST_TEXT: usize = 16 * 1024;
 pub(super) fn check_text(name: &str, value: &str) -> Result<()> {
     let why = if value.is_empty() {
         "not be empty".into()
+    } else if value.ends_with(['\r', '\n']) {
+        "not end with a line break".into()
     } else if value.trim() != value {
         "not begin or end with white space".into()
     } else if value.chars().any(char::is_control) {

@@ -1,7 +1,7 @@
 //! The PEM files of the settings: root certificates to trust, the client's certificate, and its private key.
 
 use crate::error::{Error, Result};
-use crate::private_file::{read_private, read_public};
+use crate::private_file::{read_private_bytes, read_public};
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 const CA_FILE: &str = "ca_file";
 const CLIENT_CERT: &str = "client_cert";
 const CLIENT_KEY: &str = "client_key";
+
+/// The byte order mark.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The paths of the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,12 +60,12 @@ impl TlsFiles {
             (None, Some(_)) => return Err(one_without_the_other(CLIENT_KEY, CLIENT_CERT)),
         };
         let certificates = certificates(CLIENT_CERT, certificate)?;
-        let text = read_private(key).map_err(|error| named(CLIENT_KEY, &error))?;
-        let key = PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|_| {
-            let why = if text.contains("ENCRYPTED") {
+        let bytes = read_private_bytes(key).map_err(|error| named(CLIENT_KEY, &error))?;
+        let key = PrivateKeyDer::from_pem_slice(unmarked(&bytes)).map_err(|_| {
+            let why = if contains(&bytes, "ENCRYPTED") {
                 "the private key is encrypted; decrypt it, for example with openssl pkey -in FILE -out FILE"
             } else {
-                "it contains no private key in PEM form"
+                unread(&bytes, "it contains no private key in PEM form")
             };
             wrong(CLIENT_KEY, key, why)
         })?;
@@ -91,13 +94,53 @@ impl TlsFiles {
 /// Reads the certificates in a PEM file, which must contain at least one.
 fn certificates(setting: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let bytes = read_public(path).map_err(|error| named(setting, &error))?;
-    let read: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
+    let read: std::result::Result<Vec<_>, _> =
+        CertificateDer::pem_slice_iter(unmarked(&bytes)).collect();
     let read = read.map_err(|_| wrong(setting, path, "its PEM form is damaged"))?;
     if read.is_empty() {
         let why = "it contains no certificate in PEM form (-----BEGIN CERTIFICATE-----)";
-        return Err(wrong(setting, path, why));
+        return Err(wrong(setting, path, unread(&bytes, why)));
     }
     Ok(read)
+}
+
+/// Returns the certificates in the file of SSL_CERT_FILE if it begins with a byte order mark, because of which the first
+/// one would not be found.
+pub(super) fn certificates_after_mark() -> Vec<CertificateDer<'static>> {
+    let bytes = std::env::var_os("SSL_CERT_FILE").map(|path| read_public(Path::new(&path)));
+    let bytes = bytes.and_then(Result::ok).unwrap_or_default();
+    let Some(bytes) = bytes.strip_prefix(MARK) else {
+        return Vec::new();
+    };
+    let read = CertificateDer::pem_slice_iter(bytes).flatten();
+    read.filter(|one: &CertificateDer<'_>| {
+        RootCertStore::empty().add(one.clone().into_owned()).is_ok()
+    })
+    .collect()
+}
+
+/// Returns the bytes after a byte order mark, which editors write.
+fn unmarked(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(MARK).unwrap_or(bytes)
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes
+        .windows(text.len())
+        .any(|part| part == text.as_bytes())
+}
+
+/// Returns the reason why a file has no PEM form that can be used, with the remedy if its form is known.
+fn unread<'a>(bytes: &[u8], otherwise: &'a str) -> &'a str {
+    if contains(bytes, "BEGIN TRUSTED CERTIFICATE") {
+        "its certificates are in a form of OpenSSL alone (TRUSTED CERTIFICATE); convert each with openssl x509 -in FILE -out FILE"
+    } else if matches!(bytes, [0x30, 0x80..=0xff, ..]) {
+        "it is not in PEM form, but binary; convert a .p12 or .pfx file with openssl pkcs12 -in FILE -nodes -out FILE, and a .der file with openssl x509 or pkey -inform DER -in FILE -out FILE"
+    } else if bytes.contains(&0) {
+        "it is UTF-16 or binary; save it as UTF-8"
+    } else {
+        otherwise
+    }
 }
 
 fn one_without_the_other(set: &str, missing: &str) -> Error {

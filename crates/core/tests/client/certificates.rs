@@ -1,6 +1,6 @@
 //! Certificates that a test makes for itself, and servers that use them.
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -52,17 +52,46 @@ impl Authority {
 
     /// Issues a certificate for a host or a client of this name.
     pub(crate) fn issue(&self, name: &str) -> Issued {
-        self.issue_until(name, 2100)
+        self.issue_with(name, |_| ())
     }
 
     /// Issues a certificate that ends with the year before this one.
     pub(crate) fn issue_until(&self, name: &str, year: i32) -> Issued {
+        self.issue_with(name, |params| {
+            params.not_after = rcgen::date_time_ymd(year, 1, 1)
+        })
+    }
+
+    /// Issues a certificate with these changes.
+    pub(crate) fn issue_with(&self, name: &str, change: impl Fn(&mut CertificateParams)) -> Issued {
+        self.write(name, change, |params, key| {
+            params.signed_by(key, &self.issuer).unwrap()
+        })
+    }
+
+    /// Makes a certificate that is signed by itself, with these changes.
+    pub(crate) fn issue_itself(
+        &self,
+        name: &str,
+        change: impl Fn(&mut CertificateParams),
+    ) -> Issued {
+        self.write(name, change, |params, key| params.self_signed(key).unwrap())
+    }
+
+    fn write(
+        &self,
+        name: &str,
+        change: impl Fn(&mut CertificateParams),
+        sign: impl Fn(CertificateParams, &KeyPair) -> Certificate,
+    ) -> Issued {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         params.not_before = rcgen::date_time_ymd(2020, 1, 1);
-        params.not_after = rcgen::date_time_ymd(year, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2100, 1, 1);
+        change(&mut params);
         let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        let path = |end: &str| self.directory.path().join(format!("{name}-{year}.{end}"));
+        let certificate = sign(params, &key);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = |end: &str| self.directory.path().join(format!("{name}-{number}.{end}"));
         let issued = Issued {
             certificate: path("pem"),
             key: path("key"),

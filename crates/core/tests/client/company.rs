@@ -2,6 +2,7 @@
 
 use crate::certificates::{Authority, Issued, acceptor};
 use crate::stub::{self, PERMISSIONS};
+use rcgen::{BasicConstraints, ExtendedKeyUsagePurpose, IsCa, SanType};
 use std::path::Path;
 use talentdata_core::settings::Builder;
 use talentdata_core::{Error, ErrorKind};
@@ -53,7 +54,8 @@ async fn an_authority_of_ca_file_is_trusted_and_no_other() {
     assert_eq!(error.kind(), ErrorKind::Tls);
     for words in [
         "an authority that this machine does not trust",
-        "set ca_file to",
+        "ca_file (",
+        "ca.pem) does not contain its root certificate",
     ] {
         assert!(error.message().contains(words), "{error}");
     }
@@ -68,6 +70,18 @@ async fn an_expired_certificate_and_one_for_another_host_are_distinguished() {
             company.issue("other.example"),
             "is for other.example, not for 127.0.0.1",
         ),
+        (
+            company.issue_with("127.0.0.1", |params| {
+                params.subject_alt_names = vec![SanType::DnsName("127.0.0.1".try_into().unwrap())];
+            }),
+            "names 127.0.0.1 as a host, and has to name it as an address",
+        ),
+        (
+            company.issue_with("127.0.0.1", |params| {
+                params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+            }),
+            "is not for servers",
+        ),
     ] {
         let mut settings = service(acceptor(&own, None, false)).await;
         let error = call(settings.ca_file(path(&company.file()))).await;
@@ -75,6 +89,48 @@ async fn an_expired_certificate_and_one_for_another_host_are_distinguished() {
         assert_eq!(error.kind(), ErrorKind::Tls);
         assert!(error.message().contains(says), "{error}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_in_ca_file_is_trusted_itself_if_it_is_in_force_and_for_the_host() {
+    let company = Authority::new();
+    let own = |name: &str, until: i32| {
+        company.issue_itself(name, |params| {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            params.not_after = rcgen::date_time_ymd(until, 1, 1);
+        })
+    };
+    let leaf = company.issue("127.0.0.1");
+    for (own, says) in [
+        (&own("127.0.0.1", 2100), None),
+        (&leaf, None),
+        (&own("127.0.0.1", 2021), Some(" expired ")),
+        (
+            &own("other.example", 2100),
+            Some("is for other.example, not for"),
+        ),
+    ] {
+        let mut settings = service(acceptor(own, None, false)).await;
+        // Some editors write a byte order mark.
+        let marked = format!(
+            "\u{feff}{}",
+            std::fs::read_to_string(&own.certificate).unwrap()
+        );
+        std::fs::write(&own.certificate, marked).unwrap();
+        let called = call(settings.ca_file(path(&own.certificate))).await;
+        match says {
+            None => called.unwrap(),
+            Some(says) => {
+                let error = called.unwrap_err();
+                assert!(error.message().contains(says), "{error}");
+            }
+        }
+    }
+    // Another certificate with the same name and another key is not the one in the file.
+    let mut settings = service(acceptor(&own("127.0.0.1", 2100), None, false)).await;
+    let other = own("127.0.0.1", 2100);
+    let error = call(settings.ca_file(path(&other.certificate))).await;
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Tls);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -116,6 +172,7 @@ ca_file | | it contains no certificate in PEM form
 ca_file | -----BEGIN CERTIFICATE-----;AAAA;-----END CERTIFICATE----- | its certificate 1 cannot be read
 ca_file | -----BEGIN CERTIFICATE-----;A | its PEM form is damaged
 client_cert | nothing | it contains no certificate in PEM form
+ca_file | -----BEGIN TRUSTED CERTIFICATE-----;AAAA;-----END TRUSTED CERTIFICATE----- | convert each with openssl x509 -in FILE -out FILE
 client_key | nothing | it contains no private key in PEM form
 client_key | -----BEGIN ENCRYPTED PRIVATE KEY-----;AAAA;-----END ENCRYPTED PRIVATE KEY----- | the private key is encrypted
 ";
@@ -157,6 +214,15 @@ fn files_that_cannot_be_used_are_named_when_the_client_is_made() {
         std::fs::set_permissions(&file, only_mine).unwrap();
         refused(name, says);
     }
+    std::fs::write(&file, b"0\x82\x01\x00\x02\x00").unwrap();
+    for name in ["ca_file", "client_cert", "client_key"] {
+        refused(name, "convert a .p12 or .pfx file with openssl pkcs12");
+    }
+    // Comments need not be UTF-8.
+    let key = std::fs::read(&issued.key).unwrap();
+    std::fs::write(&file, [b"f\xfcr uns\n", &key[..]].concat()).unwrap();
+    let mut settings = settings("https://talent.example");
+    settings.client_key(path(&file)).build().unwrap();
 }
 
 #[test]

@@ -142,7 +142,7 @@ async fn an_unknown_authority_is_found_and_a_known_one_is_named() {
     let own = authority.issue("127.0.0.1");
     let mut settings = company::service(acceptor(&own, None, false)).await;
     settings.ca_file(other.file().display());
-    fails(&settings, "tls", "set ca_file").await;
+    fails(&settings, "tls", "does not contain its root certificate").await;
     settings.ca_file(authority.file().display());
     let diagnosis = settings.diagnose().await;
     let tls = diagnosis.checks.iter().find(|check| check.name == "tls");

@@ -105,8 +105,12 @@ fn answer(socket: &mut TcpStream, answer: &[u8]) {
 
 /// Returns the case of a proxy that sends this answer and ends the connection.
 fn refusing(name: &'static str, text: &'static str) -> Case {
+    saying(name, text.as_bytes())
+}
+
+fn saying(name: &'static str, bytes: &'static [u8]) -> Case {
     proxy(name, "https://talent.example", move |mut socket| {
-        answer(&mut socket, text.as_bytes());
+        answer(&mut socket, bytes);
         let _ = socket.shutdown(Shutdown::Write);
         let _ = socket.read_to_end(&mut Vec::new());
     })
@@ -283,6 +287,19 @@ fn cases() -> Vec<Case> {
             "proxy-407",
             "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",
         ),
+        refusing(
+            "proxy-407-others",
+            "HTTP/1.1 407 No\r\nProxy-Authenticate: Negotiate\r\nproxy-authenticate: NTLM a=b\r\n\r\n",
+        ),
+        saying(
+            "proxy-latin",
+            b"HTTP/1.1 403 Verboten\r\nx-grund: gesch\xfctzt\r\ncontent-length: 24\r\n\r\n<title>jobs only</title>and more",
+        ),
+        refusing(
+            "proxy-chunked",
+            "HTTP/1.1 403 No\r\ntransfer-encoding: chunked\r\n\r\n18\r\n<title>jobs only</title>\r\n0\r\n\r\n",
+        ),
+        refusing("proxy-cut", "HTTP/1.1 20"),
         refusing(
             "proxy-502",
             "HTTP/1.0 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n",

@@ -152,8 +152,16 @@ async fn the_error_says_if_the_secret_cannot_be_read_again() {
     settings.client_secret_file(path.display());
     let error = scan(&settings).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Auth);
-    let says = "the secret could not be read again: client_secret_file must not be empty";
-    assert!(error.message().contains(says), "{error}");
+    let says = format!(
+        "the secret could not be read again: client_secret_file: the content of {} must not be empty",
+        path.display()
+    );
+    assert!(error.message().contains(&says), "{error}");
+    assert_eq!(
+        error.message().matches("the service says").count(),
+        1,
+        "{error}"
+    );
     drop(directory);
 }
 
@@ -170,6 +178,61 @@ fn a_command_may_know_the_client_id_but_not_another_one() {
         error.message(),
         r#"credential_command: its client_id is "them", but that of this client is "me""#
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scan_ends_proven_although_the_secret_is_missing_while_it_is_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("the secret");
+    write(&path, OLD);
+    let replaced = path.clone();
+    let service = service(move || {
+        std::fs::remove_file(&replaced).unwrap();
+        let replaced = replaced.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            write(&replaced, NEW);
+        });
+    });
+    let mut settings = settings(&service);
+    settings.client_secret_file(path.display());
+    assert_eq!(scan(&settings).await.unwrap(), RECORDS);
+    assert_tried(&service, &[OLD, OLD, NEW]);
+}
+
+#[test]
+fn a_secret_may_begin_with_a_byte_order_mark_and_come_through_a_pipe() {
+    let mut settings = Client::builder();
+    settings.base_url("https://talent.example").client_id("me");
+    settings.credential_command("printf '\\357\\273\\277CANARY-1234\\n'");
+    settings.build().unwrap();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let mut settings = Client::builder();
+    settings.base_url("https://talent.example").client_id("me");
+    settings.client_secret_file(format!(
+        "/dev/fd/{}",
+        std::os::fd::AsRawFd::as_raw_fd(&reader)
+    ));
+    let late = std::thread::spawn(move || std::io::Write::write_all(&mut writer, b"CANARY-1234\n"));
+    settings.build().unwrap();
+    late.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_pipe_without_a_writer_is_not_waited_for_without_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let mut settings = Client::builder();
+    settings.base_url("https://talent.example").client_id("me");
+    let error = settings
+        .client_secret_file(path.display())
+        .build()
+        .unwrap_err();
+    let says = "it is a pipe that nobody wrote and closed within 10 s";
+    assert!(error.message().ends_with(says), "{error}");
 }
 
 #[test]
@@ -193,7 +256,7 @@ sh -c "echo CANARY-secret; echo bad CANARY-secret >&2; exit 1" | it says: bad [r
 sh -c "yes CANARY | head -c 1000000" | sh printed more than 64 KiB
 printf '\377\376CANARY' | printed text that is not UTF-8
 echo '{"secret":"CANARY-1"}' | its output is not the secret alone, and not a JSON object
-sh -c "echo CANARY; echo CANARY" | credential_command must not contain control characters
+sh -c "echo CANARY; echo CANARY" | credential_command: its output must not contain control characters
 echo "CANARY | credential_command must be a program with its arguments
 [] | credential_command must be a program with its arguments
 "#;

@@ -5,15 +5,19 @@ use crate::budget::gate::MemberStats;
 use crate::budget::membership::{BudgetState, company_key};
 use crate::budget::options::BudgetOptions;
 use crate::clock;
-use crate::error::Scrubber;
+use crate::error::{Scrubber, system_text};
 use crate::process::lock;
 use crate::tls::{self, Peer, TlsFiles};
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, IntoConnectionInfo, RedisConnectionInfo, RedisResult};
+use redis::{
+    AsyncConnectionConfig, ErrorKind, IntoConnectionInfo, RedisConnectionInfo, RedisError,
+    RedisResult,
+};
 use rustls::pki_types::ServerName;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::cmp::Reverse;
+use std::error::Error as StdError;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -42,6 +46,66 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 const PORT: u16 = 6379;
 /// The longest text of an error of the server that is shown, in bytes.
 const MAX_TEXT: usize = 200;
+
+/// What the code of an error of the server means, with the remedy, and whether the server would refuse every repeat.
+const REFUSALS: &[(&[&str], bool, &str)] = &[
+    (
+        &["NOAUTH"],
+        true,
+        "it requires a password; put user and password into the setting budget, as in redis://USER:PASSWORD@HOST",
+    ),
+    (
+        &["WRONGPASS"],
+        true,
+        "it does not accept the user and the password in the setting budget; correct them",
+    ),
+    (
+        &["NOPERM"],
+        true,
+        "its user may not do this; allow it the commands SELECT, TIME, GET, SET, EVAL, EVALSHA and SCRIPT, and the keys talentdata:*",
+    ),
+    (
+        &["READONLY"],
+        false,
+        "it is a replica, which takes no writes; name the primary in the setting budget",
+    ),
+    (
+        &["MOVED", "ASK", "CROSSSLOT", "CLUSTERDOWN", "TRYAGAIN"],
+        false,
+        "it is a node of a cluster; name a server without a cluster in the setting budget",
+    ),
+    (
+        &["LOADING", "MASTERDOWN", "BUSY"],
+        false,
+        "it is busy or starting; wait until it answers",
+    ),
+    (
+        &["OOM"],
+        false,
+        "its memory is full; give it more, or remove other data from it",
+    ),
+    (
+        &["MISCONF"],
+        false,
+        "it takes no writes, because it cannot save its data; its log says why",
+    ),
+];
+
+/// The reason why a budget on a server cannot be used.
+pub(super) struct Unreached {
+    pub(super) reason: String,
+    /// True if the server refuses this client, until user, password or permissions are changed.
+    pub(super) is_refused: bool,
+}
+
+impl From<String> for Unreached {
+    fn from(reason: String) -> Self {
+        Unreached {
+            reason,
+            is_refused: false,
+        }
+    }
+}
 
 /// A question of a member to the server, with its reports. Times are in seconds.
 #[derive(Debug, Serialize)]
@@ -161,14 +225,18 @@ impl BudgetAddress {
         Peer {
             whose: "the server",
             knows_us: self.tls.client_cert.is_some(),
+            ca_file: None,
         }
     }
 
     /// Returns the error of a handshake.
     fn tls_failed(&self, error: &io::Error) -> io::Error {
-        let peer = self.peer();
+        let peer = Peer {
+            ca_file: self.tls.ca_file.as_deref(),
+            ..self.peer()
+        };
         let reason = tls::tls_error(error).map(|reason| tls::meaning(peer, reason));
-        let reason = reason.unwrap_or_else(|| error.to_string());
+        let reason = reason.unwrap_or_else(|| system_text(error));
         io::Error::other(format!(
             "TLS handshake failed: {reason}; the server has to use TLS on this port, with a certificate for the host in \
              the setting budget from an authority that this system or ca_file names"
@@ -176,17 +244,51 @@ impl BudgetAddress {
     }
 
     /// Waits for a result of the server. On failure, returns the reason, without secrets.
-    async fn wait<T>(&self, outcome: impl Future<Output = RedisResult<T>>) -> Result<T, String> {
-        let reason = match clock::in_time(REPLY_TIMEOUT, outcome).await {
+    async fn wait<T>(&self, outcome: impl Future<Output = RedisResult<T>>) -> Result<T, Unreached> {
+        let (is_refused, reason) = match clock::in_time(REPLY_TIMEOUT, outcome).await {
             Some(Ok(value)) => return Ok(value),
-            Some(Err(error)) if error.is_io_error() => {
-                let refusal = lock(&self.refusal).take();
-                refusal.unwrap_or_else(|| error.to_string())
-            }
-            Some(Err(error)) => self.scrubber.redact_untrusted(&error.to_string(), MAX_TEXT),
-            None => "no reply in time".into(),
+            Some(Err(error)) => self.meaning(&error),
+            None => (false, "no reply in time".into()),
         };
-        Err(format!("{}: {reason}", self.shown))
+        Err(Unreached {
+            reason: format!("{}: {reason}", self.shown),
+            is_refused,
+        })
+    }
+
+    /// Returns whether the server refuses this client, and the meaning of an error.
+    fn meaning(&self, error: &RedisError) -> (bool, String) {
+        if error.is_io_error() {
+            let refusal = lock(&self.refusal).take();
+            let system = error.source().and_then(|cause| cause.downcast_ref());
+            let system = system.map_or_else(|| "the connection was lost".into(), system_text);
+            return (false, refusal.unwrap_or(system));
+        }
+        Self::answered(error, &self.scrubber)
+    }
+
+    /// Returns whether the server refuses this client, and the meaning of an error that it sent, with the remedy.
+    fn answered(error: &RedisError, scrubber: &Scrubber) -> (bool, String) {
+        let code = match error.kind() {
+            ErrorKind::AuthenticationFailed => "WRONGPASS",
+            _ => error.code().unwrap_or_default(),
+        };
+        if code.is_empty() {
+            let why = "the server at this address does not answer like Redis or Valkey";
+            return (false, why.into());
+        }
+        let mut known = REFUSALS.iter();
+        let known = known.find(|(codes, ..)| codes.contains(&code));
+        let (is_refused, meaning) = known.map_or(
+            (false, "it cannot do this; it has to be Redis or Valkey"),
+            |&(_, is_refused, meaning)| (is_refused, meaning),
+        );
+        let said = match error.detail() {
+            Some(detail) => format!("; it says: {code} {detail}"),
+            None => String::new(),
+        };
+        let said = scrubber.redact_untrusted(&said, MAX_TEXT);
+        (is_refused, format!("{meaning}{said}"))
     }
 }
 
@@ -293,7 +395,7 @@ impl Connection {
         connection: &mut Option<Self>,
         place: &BudgetAddress,
         ask: &Ask,
-    ) -> Result<Reply, String> {
+    ) -> Result<Reply, Unreached> {
         // A connection that the server closed is not used again.
         connection.take_if(|present| present.1.try_join_next().is_some());
         // A connection without a reply is dropped: its reply may arrive late, or from a server that is no longer the
@@ -312,22 +414,23 @@ impl Connection {
         &mut self,
         place: &BudgetAddress,
         ask: &Ask,
-    ) -> Result<Reply, String> {
+    ) -> Result<Reply, Unreached> {
         let text = serde_json::to_string(ask).map_err(|error| error.to_string())?;
         let mut call = place.script.key(&place.key);
         let reply = call.arg(text).invoke_async(&mut self.0);
         let reply: String = place.wait(reply).await?;
-        Reply::read(&reply)
+        Ok(Reply::read(&reply)?)
     }
 }
 
 /// Reads the state of the budget without becoming a member. On failure, returns the reason.
-pub(super) async fn look(place: &BudgetAddress) -> Result<BudgetState, String> {
+pub(super) async fn look(place: &BudgetAddress) -> Result<BudgetState, Unreached> {
     let mut connection = place.wait(Connection::to(place)).await?;
-    let mut commands = redis::pipe();
-    commands.cmd("TIME").cmd("GET").arg(&place.key);
-    let read = place.wait(commands.query_async(&mut connection.0)).await?;
-    let ((seconds, micros), text): ((f64, f64), Option<String>) = read;
+    let [time, mut state] = ["TIME", "GET"].map(redis::cmd);
+    let read = time.query_async(&mut connection.0);
+    let (seconds, micros): (f64, f64) = place.wait(read).await?;
+    let read = state.arg(&place.key).query_async(&mut connection.0);
+    let text: Option<String> = place.wait(read).await?;
     let now = seconds + micros / 1e6;
     let kept: Value = serde_json::from_str(&text.unwrap_or_default()).unwrap_or_default();
     let member = |member: &Value| {
@@ -351,4 +454,62 @@ pub(super) async fn look(place: &BudgetAddress) -> Result<BudgetState, String> {
         mode: rate.map(|_| MODE.to_owned()),
         seconds_paused: pause.map_or(0.0, |pause| (pause - now).max(0.0)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_server_has_a_meaning_and_a_remedy_and_no_names_of_the_library() {
+        for (sent, is_final, says) in [
+            (
+                "NOAUTH Authentication required.",
+                true,
+                "it requires a password; put",
+            ),
+            (
+                "WRONGPASS invalid username-password pair",
+                true,
+                "it does not accept the user",
+            ),
+            (
+                "NOPERM User x has no permissions",
+                true,
+                "its user may not do this; allow",
+            ),
+            ("READONLY You can't write", false, "it is a replica, which"),
+            (
+                "MOVED 1234 10.0.0.1:6379",
+                false,
+                "it is a node of a cluster; name",
+            ),
+            (
+                "LOADING Valkey is loading",
+                false,
+                "it is busy or starting; wait",
+            ),
+            ("OOM command not allowed", false, "its memory is full; give"),
+            (
+                "MISCONF Errors writing",
+                false,
+                "it takes no writes, because",
+            ),
+            (
+                "ERR unknown command 'TIME'",
+                false,
+                "it cannot do this; it has",
+            ),
+        ] {
+            let read = redis::parse_redis_value(format!("-{sent}\r\n").as_bytes());
+            let error = read.and_then(redis::Value::extract_error).unwrap_err();
+            let (is_refused, meaning) = BudgetAddress::answered(&error, &Scrubber::default());
+            assert_eq!(is_refused, is_final, "{sent}");
+            assert!(meaning.starts_with(says), "{sent}: {meaning}");
+            assert!(
+                meaning.ends_with(&format!("; it says: {sent}")),
+                "{sent}: {meaning}"
+            );
+        }
+    }
 }

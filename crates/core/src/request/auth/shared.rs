@@ -15,7 +15,7 @@ use super::token::{Issued, Token};
 use crate::budget::shared_file::{self, Locked, SharedFile};
 use crate::budget::{absorb, company_key};
 use crate::clock;
-use crate::error::Result;
+use crate::error::{Result, system_text};
 use crate::process::lock;
 use crate::settings::{Config, Credential, TokenCache};
 use std::io;
@@ -168,7 +168,7 @@ impl SharedToken {
     }
 
     fn report_trouble(&self, error: &io::Error) {
-        if lock(&self.trouble).replace(error.to_string()).is_none() {
+        if lock(&self.trouble).replace(system_text(error)).is_none() {
             tracing::warn!(reason = %error, "the token cache of this host cannot be used");
         }
     }

@@ -41,6 +41,7 @@ pub(super) fn build(config: &Config) -> Result<(HttpClient, Arc<Route>)> {
             tls::none()?
         }),
         proxy,
+        ca_file: files.ca_file,
         limit: config.connect_timeout,
     });
     let client = Client::builder(TokioExecutor::new())

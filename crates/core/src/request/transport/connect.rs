@@ -19,6 +19,7 @@ use std::convert::Infallible;
 use std::error::Error as StdError;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -32,6 +33,8 @@ use tower_service::Service;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Limits the bytes of a proxy's response.
 const LONGEST_ANSWER: usize = 16 * 1024;
+/// The time in which the page is read with which a proxy explains a refusal.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Opens connections to one service.
 #[derive(Clone)]
@@ -43,6 +46,7 @@ pub(super) struct Route {
     pub(super) host: String,
     pub(super) proxy: Option<ProxyAddress>,
     pub(super) tls: Arc<ClientConfig>,
+    pub(super) ca_file: Option<PathBuf>,
     pub(super) limit: Duration,
 }
 
@@ -195,25 +199,27 @@ impl Route {
         let mut answer = Vec::new();
         let exchange = async {
             stream.write_all(request.as_bytes()).await?;
-            loop {
-                let ended = stream.read_buf(&mut answer).await? == 0;
-                if ended || answer.len() > LONGEST_ANSWER || head_of(&answer).is_some() {
-                    return io::Result::Ok(());
-                }
-            }
+            let is_complete = |answer: &[u8]| head_of(answer).is_some();
+            read_until(stream, &mut answer, is_complete).await
         };
         let failed = format!("cannot connect to {}", self.host);
         let lost = exchange.await.err();
-        if answer.is_empty() {
+        let is_cut = head_of(&answer).is_none() && answer.len() <= LONGEST_ANSWER;
+        if is_cut && (answer.starts_with(b"HTTP/") || b"HTTP/".starts_with(&answer)) {
             let reason =
                 lost.map_or_else(String::new, |error| format!(": {}", system_text(&error)));
-            let message =
-                format!("{failed}: the proxy ended the connection without an answer{reason}");
+            let when = if answer.is_empty() {
+                "without an answer"
+            } else {
+                "in the middle of its answer"
+            };
+            let message = format!("{failed}: the proxy ended the connection {when}{reason}");
             return Err(Error::of(PROXY_LOST, message));
         }
-        let head = head_of(&answer).and_then(|length| std::str::from_utf8(&answer[..length]).ok());
-        let line = head.and_then(|head| head.lines().next());
-        let Some((status, reason)) = line.and_then(status_of) else {
+        let length = head_of(&answer).unwrap_or(answer.len());
+        // Some proxies write their words in Latin-1.
+        let head = String::from_utf8_lossy(&answer[..length]).into_owned();
+        let Some((status, reason)) = head.lines().next().and_then(status_of) else {
             let message = format!(
                 "{failed}: the server at this address is not an HTTP proxy; check scheme and port of {}",
                 proxy.named()
@@ -222,16 +228,34 @@ impl Route {
         };
         let advice = match status {
             200..=299 => return Ok(()),
+            401 | 407 if only_others(&head).is_some() => format!(
+                "it accepts only {}, but this client knows only Basic; ask its administrator for that",
+                only_others(&head).unwrap_or_default()
+            ),
+            401 | 407 if proxy.credentials.is_some() => format!(
+                "it does not accept the user and the password in {}; correct them",
+                proxy.named()
+            ),
             401 | 407 => format!(
                 "put a user and a password that it accepts into {}, as in http://USER:PASSWORD@HOST:PORT",
                 proxy.named()
             ),
-            403 => "its rules do not allow it; ask its administrator, or, if the service can be reached without, exclude it by NO_PROXY or set proxy to none".into(),
+            403 => "its rules do not allow it; ask its administrator, or, if the service can be reached without the proxy, exclude it with NO_PROXY, or set proxy to none".into(),
             502..=504 => "it cannot reach the service; check base_url, or ask the administrator of the proxy".into(),
             _ => format!("check {}, or ask the administrator of the proxy", proxy.named()),
         };
-        let page = answer.get(head.map_or(0, str::len)..).unwrap_or_default();
-        let said = sentence(page).map_or_else(String::new, |said| format!("; it says: {said}"));
+        let size = headers(&head, "content-length").next();
+        let size: Option<usize> = size.and_then(|size| size.parse().ok());
+        let is_complete = |answer: &[u8]| size.is_some_and(|size| answer.len() - length >= size);
+        let reading = read_until(stream, &mut answer, is_complete);
+        // What was read until then is shown.
+        let _ = tokio::time::timeout(PAGE_TIMEOUT, reading).await;
+        let is_plain = ["content-encoding", "transfer-encoding"]
+            .iter()
+            .all(|name| headers(&head, name).all(|coding| coding.eq_ignore_ascii_case("identity")));
+        let page = answer.get(length..).filter(|_| is_plain);
+        let said = sentence(page.unwrap_or_default())
+            .map_or_else(String::new, |said| format!("; it says: {said}"));
         let message =
             format!("{failed}: the proxy refused with status {status}{reason}: {advice}{said}");
         Err(Error::of(PROXY_REFUSED, message))
@@ -255,7 +279,11 @@ impl Route {
         let step = format!("in the TLS handshake with {whose}");
         let shaken = self.in_time(until, &step, shaking).await?;
         let knows_us = tls::has_identity(&self.tls);
-        let peer = Peer { whose, knows_us };
+        let peer = Peer {
+            whose,
+            knows_us,
+            ca_file: self.ca_file.as_deref(),
+        };
         let encrypted = shaken.map_err(|error| tls::failed(&self.host, peer, &error))?;
         if whose == THE_SERVICE {
             let certificates = encrypted.get_ref().1.peer_certificates();
@@ -264,6 +292,36 @@ impl Route {
         }
         Ok(Stream(Box::new(encrypted)))
     }
+}
+
+/// Reads until the answer is complete, the proxy ends it, or it is too long.
+async fn read_until(
+    stream: &mut Stream,
+    answer: &mut Vec<u8>,
+    is_complete: impl Fn(&[u8]) -> bool,
+) -> io::Result<()> {
+    while answer.len() <= LONGEST_ANSWER && !is_complete(answer) {
+        answer.reserve(LONGEST_ANSWER);
+        if stream.read_buf(answer).await? == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the values of a header.
+fn headers<'a>(head: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
+    let fields = head.lines().filter_map(|line| line.split_once(':'));
+    let fields = fields.filter(move |(field, _)| field.eq_ignore_ascii_case(name));
+    fields.map(|(_, value)| value.trim())
+}
+
+/// Returns the ways in which a proxy accepts a user, if Basic is not one of them.
+fn only_others(head: &str) -> Option<String> {
+    let ways = headers(head, "proxy-authenticate").filter_map(|way| way.split(' ').next());
+    let ways: Vec<&str> = ways.collect();
+    let has_basic = ways.iter().any(|way| way.eq_ignore_ascii_case("basic"));
+    (!has_basic && !ways.is_empty()).then(|| ways.join(", "))
 }
 
 fn is_https(uri: &Uri) -> bool {

@@ -3,6 +3,8 @@
 
 use super::LONGEST_REASON;
 use crate::error::{Scrubber, system_text};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -12,6 +14,12 @@ use talentdata_types::Secret;
 
 /// Limits the output of the command, in bytes.
 const LONGEST_OUTPUT: u64 = 64 * 1024;
+/// The time in which the standard error of a command that ended is read. A process that it started may keep it open.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The minimum length of a part of the output that may be the secret, in bytes.
+const SHORTEST_SECRET: usize = 4;
+/// The minimum length of a word of the output that may be the secret, in bytes.
+const SHORTEST_WORD: usize = 6;
 /// The pause between two checks whether a command that closed its output has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -59,58 +67,40 @@ pub(super) fn run(words: &[String], limit: Duration) -> Result<String, String> {
             has_ended: false,
         })
         .map_err(|error| format!("cannot run {program}: {}", system_text(&error)))?;
-    let outputs = [
-        child
-            .child
-            .stdout
-            .take()
-            .map(|pipe| read(pipe, LONGEST_OUTPUT)),
-        child
-            .child
-            .stderr
-            .take()
-            .map(|pipe| read(pipe, LONGEST_OUTPUT)),
-    ];
-    let [output, said] = outputs.map(|reading| {
-        let receiver = reading.ok_or(Lost::Unread)?.map_err(|_| Lost::Unread)?;
-        let left = until.saturating_duration_since(Instant::now());
-        let read = receiver.recv_timeout(left).map_err(|_| Lost::Late)?;
-        read.map_err(|_| Lost::Unread)
-    });
+    let (stdout, stderr) = (child.child.stdout.take(), child.child.stderr.take());
+    let (stdout, stderr) = (stdout.map(read), stderr.map(read));
+    let output = received(stdout, until);
     let is_too_long = |bytes: &Vec<u8>| bytes.len() as u64 > LONGEST_OUTPUT;
     let why = match &output {
         Ok(bytes) if is_too_long(bytes) => {
             Some(format!("printed more than {} KiB", LONGEST_OUTPUT / 1024))
         }
         Err(Lost::Unread) => Some("has an output that cannot be read".into()),
-        Err(Lost::Late) => Some(late(limit)),
-        // A process that the command started may hold the pipe.
-        Ok(_) if matches!(said, Err(Lost::Late)) => Some(late(limit)),
+        Err(Lost::Late) => Some(child.stop(limit)),
         Ok(_) => match child.ended(until) {
-            Some(CommandFailure::Late) => Some(late(limit)),
+            Some(CommandFailure::Late) => Some(child.stop(limit)),
             Some(CommandFailure::Failed(status)) => Some(format!("failed ({status})")),
             None => None,
         },
     };
     drop(child);
-    let output = output.unwrap_or_default();
-    let text = String::from_utf8(output);
+    // If the output is not known, what it says on standard error may contain the secret.
+    let is_known = output.is_ok();
+    let text = String::from_utf8(output.unwrap_or_default());
     let why = match (why, &text) {
         (Some(why), _) => why,
         (None, Err(_)) => "printed text that is not UTF-8".into(),
         (None, Ok(text)) if text.trim().is_empty() => "printed nothing".into(),
-        (None, Ok(_)) => return Ok(text.unwrap_or_default()),
+        (None, Ok(text)) => return Ok(text.trim_start_matches('\u{feff}').to_owned()),
     };
     let Ok(hidden) = text else {
         return Err(format!("{program} {why}"));
     };
-    if hidden.len() as u64 > LONGEST_OUTPUT {
+    if !is_known || hidden.len() as u64 > LONGEST_OUTPUT {
         return Err(format!("{program} {why}"));
     }
-    let hidden: Vec<Secret> = hidden
-        .lines()
-        .map(|line| Secret::new(line.trim()))
-        .collect();
+    let hidden: Vec<Secret> = parts(&hidden).into_iter().map(Secret::new).collect();
+    let said = received(stderr, Instant::now() + PATIENCE);
     let said = String::from_utf8_lossy(&said.unwrap_or_default()).into_owned();
     let said = Scrubber::new(&hidden).redact_untrusted(said.trim(), LONGEST_REASON);
     let said = match &*said {
@@ -120,11 +110,48 @@ pub(super) fn run(words: &[String], limit: Duration) -> Result<String, String> {
     Err(format!("{program} {why}{said}"))
 }
 
-fn late(limit: Duration) -> String {
-    format!(
-        "did not end within {} s, and was stopped",
-        limit.as_secs_f64()
-    )
+/// Returns the parts of an output that may be the secret: the strings and numbers in JSON, otherwise the lines, the
+/// values after a colon or an equals sign, and the words.
+fn parts(output: &str) -> BTreeSet<String> {
+    let mut parts = BTreeSet::new();
+    let mut add = |part: &str, shortest| {
+        if part.len() >= shortest {
+            parts.insert(part.to_owned());
+        }
+    };
+    let output = output.trim_start_matches('\u{feff}');
+    match serde_json::from_str::<Value>(output) {
+        Ok(value) => {
+            let mut waiting = vec![&value];
+            while let Some(value) = waiting.pop() {
+                match value {
+                    Value::Array(values) => waiting.extend(values),
+                    Value::Object(fields) => waiting.extend(fields.values()),
+                    Value::String(text) => add(text, SHORTEST_SECRET),
+                    value => add(&value.to_string(), SHORTEST_WORD),
+                }
+            }
+        }
+        Err(_) => {
+            let bare = |text: &str| {
+                text.trim()
+                    .trim_matches(['"', '\'', '`', ',', ';'])
+                    .to_owned()
+            };
+            for line in output.lines() {
+                add(line.trim(), SHORTEST_SECRET);
+                if let Some((_, value)) = line.split_once([':', '=']) {
+                    add(&bare(value), SHORTEST_SECRET);
+                }
+                for word in
+                    line.split(|letter: char| letter.is_whitespace() || "\"'`,".contains(letter))
+                {
+                    add(&bare(word), SHORTEST_WORD);
+                }
+            }
+        }
+    }
+    parts
 }
 
 /// The reason why there is no output.
@@ -139,15 +166,23 @@ enum CommandFailure {
     Failed(ExitStatus),
 }
 
-/// Reads a pipe on a thread of its own, up to this many bytes and one more.
-fn read(
-    pipe: impl Read + Send + 'static,
-    most: u64,
-) -> io::Result<mpsc::Receiver<io::Result<Vec<u8>>>> {
+/// The bytes of a pipe, as soon as it ends.
+type Reading = io::Result<mpsc::Receiver<io::Result<Vec<u8>>>>;
+
+/// Waits for the bytes of a pipe.
+fn received(reading: Option<Reading>, until: Instant) -> Result<Vec<u8>, Lost> {
+    let receiver = reading.ok_or(Lost::Unread)?.map_err(|_| Lost::Unread)?;
+    let left = until.saturating_duration_since(Instant::now());
+    let read = receiver.recv_timeout(left).map_err(|_| Lost::Late)?;
+    read.map_err(|_| Lost::Unread)
+}
+
+/// Reads a pipe on a thread of its own, up to the limit and one byte more.
+fn read(pipe: impl Read + Send + 'static) -> Reading {
     let (sender, receiver) = mpsc::channel();
     let reader = thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
-        let read = pipe.take(most + 1).read_to_end(&mut bytes);
+        let read = pipe.take(LONGEST_OUTPUT + 1).read_to_end(&mut bytes);
         let _ = sender.send(read.map(|_| bytes));
     });
     reader.map(|_| receiver)
@@ -175,13 +210,22 @@ impl Running {
             }
         }
     }
-}
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        if self.has_ended {
-            return;
+    /// Stops the command and the processes that it started, and returns what was late.
+    fn stop(&mut self, limit: Duration) -> String {
+        let limit = limit.as_secs_f64();
+        if self.killed().is_none_or(|status| status.code().is_none()) {
+            return format!("did not end within {limit} s, and was stopped");
         }
+        format!(
+            "ended, but a process that it started kept its output open for {limit} s; redirect the output of that process"
+        )
+    }
+
+    /// Stops the command and the processes that it started, and returns the status of the command, which may have ended
+    /// before.
+    fn killed(&mut self) -> Option<ExitStatus> {
+        self.has_ended = true;
         #[cfg(unix)]
         {
             use rustix::process::{Pid, Signal, kill_process_group};
@@ -189,7 +233,15 @@ impl Drop for Running {
             let _ = group.map(|group| kill_process_group(group, Signal::KILL));
         }
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.child.wait().ok()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.killed();
+        }
     }
 }
 
@@ -205,17 +257,54 @@ mod tests {
     fn a_command_that_hangs_is_stopped_at_its_limit() {
         let limit = Duration::from_millis(300);
         // Also a command that closed its output, and one whose output another process holds.
-        for command in [
-            "sleep 1000",
-            "sh -c 'exec >&- 2>&-; sleep 1000'",
-            "sh -c 'sleep 1000 & echo CANARY; echo CANARY >&2'",
+        let (runs, held) = (
+            " did not end within 0.3 s",
+            " kept its output open for 0.3 s",
+        );
+        for (command, says) in [
+            ("sleep 1000", runs),
+            ("sh -c 'exec >&- 2>&-; sleep 1000'", runs),
+            ("sh -c 'sleep 1000 & echo CANARY; echo CANARY >&2'", held),
         ] {
             let began = Instant::now();
             let why = run(&words(command), limit).err();
             let why = why.unwrap_or_default();
-            assert!(why.contains(" did not end within 0.3 s"), "{why}");
+            assert!(why.contains(says), "{why}");
             assert!(!why.contains("CANARY"), "{why}");
             assert!(began.elapsed() < Duration::from_secs(500));
+        }
+    }
+
+    #[test]
+    fn a_process_that_keeps_only_standard_error_costs_no_secret() {
+        let command = words("sh -c 'sleep 1000 >/dev/null & echo CANARY'");
+        let printed = run(&command, Duration::from_secs(60)).ok();
+        assert_eq!(printed.as_deref(), Some("CANARY\n"));
+    }
+
+    #[test]
+    fn no_part_of_an_output_that_may_be_the_secret_is_shown() {
+        let (hidden, omitted) = ("I know [redacted]", "the text is omitted");
+        for (output, says) in [
+            (
+                r#"{"id":"x","data":[{"client_secret":"CANARY-1234"}]}"#,
+                hidden,
+            ),
+            (r#"{\n "client_secret": "CANARY-1234"\n}"#, hidden),
+            (r#"{"client_secret":"CANARY-1234""#, hidden),
+            ("password: CANARY-1234", hidden),
+            ("PASSWORD='CANARY-1234'", hidden),
+            // Words of this length may be the secret, but are too short to be hidden.
+            ("secret CANARY-1234", omitted),
+        ] {
+            let output = output.replace('\'', "\\047");
+            let script = format!("printf '{output}'; echo 'I know CANARY-1234' >&2; exit 3");
+            let command = ["sh".to_owned(), "-c".to_owned(), script];
+            let why = run(&command, Duration::from_secs(60)).err();
+            let why = why.unwrap_or_default();
+            let says = format!("(exit status: 3); it says: {says}");
+            assert!(why.contains(&says), "{output}: {why}");
+            assert!(!why.contains("CANARY"), "{output}: {why}");
         }
     }
 
