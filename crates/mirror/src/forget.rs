@@ -170,7 +170,8 @@ impl Erase {
 
     /// Erases the records in one transaction, and cleans the file. If the service still lists them, the next sync
     /// brings them back, unless they are kept out. If the process ends before the file is clean, the next erasure or
-    /// sync cleans it. Records that were erased before are skipped while their change `erased` is kept.
+    /// sync cleans it. Records that were erased before are skipped while their change `erased` is kept. An erasure that
+    /// is not announced can be repeated until the file is clean.
     ///
     /// # Errors
     /// `InvalidArgument` for a list that the mirror does not have, for an id that no record has, and for records
