@@ -144,8 +144,7 @@ class Mirror:
                 number is ambiguous. Load the whole list again with `current`.
             talentdata.InvalidArgumentError: The mirror does not have the list, or does not have such a sync yet.
         """
-        options: dict[str, Any] = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
-        options |= {"batch_rows": batch_rows, "before": before}
+        options = _options(columns, schema, on_new_field, batch_rows) | {"before": before}
         point = moment(since)
         what = f"changes of {resource}" if point == "0" else f"changes of {resource} after {point}"
         return Rows(self._mirror.rows(resource, "changes", point, options), what)
@@ -154,9 +153,9 @@ class Mirror:
         """Returns a row for each kept sync of a list, oldest first.
 
         The columns are `generation` (the number of the sync), `started`, `ended`, `records`, `inserts`, `updates`,
-        `deletes`, `reappeared`, `missing` (the records that were not delivered but not proven to be gone), `withheld`
-        (the withheld deletes, or null), `completeness`, `requests`, `seconds` and `bookmark`. `syncs`
-        has the receipts.
+        `deletes`, `reappeared`, `erased`, `missing` (the records that were not delivered but not proven to be gone),
+        `withheld` (the withheld deletes, or null), `completeness`, `requests`, `seconds` and `bookmark`. `syncs` has the
+        receipts.
 
         Args:
             resource: The list.
@@ -191,8 +190,7 @@ class Mirror:
         Raises:
             talentdata.InvalidArgumentError: The mirror does not have the list.
         """
-        options: dict[str, Any] = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
-        options["batch_rows"] = batch_rows
+        options = _options(columns, schema, on_new_field, batch_rows)
         what = "current" if missing else "present"
         return Rows(self._mirror.rows(resource, what, None, options), f"{resource} as of the last sync")
 
@@ -222,8 +220,7 @@ class Mirror:
             talentdata.InvalidArgumentError: The sync does not exist or is no longer kept, or the time does not identify
                 one sync, because the clock was set back.
         """
-        options: dict[str, Any] = {"columns": columns, "schema": schema, "on_new_field": on_new_field}
-        options["batch_rows"] = batch_rows
+        options = _options(columns, schema, on_new_field, batch_rows)
         point = moment(at)
         return Rows(self._mirror.rows(resource, "as_of", point, options), f"{resource} as of {point}")
 
@@ -261,10 +258,12 @@ class Mirror:
             talentdata.BusyError: A sync is writing to the mirror, or a reader, such as `Rows` that were not read to
                 their end, still needs the removed bytes.
             talentdata.InvalidArgumentError: The mirror does not have the list or one of the ids, or its records have no
-                id.
+                id; or `announced` or `keep_out` was given without `records`.
             talentdata.ConfigError: The ids are hashed, and there is no key.
             talentdata.MismatchError: The ids were hashed with another key.
         """
+        if records is None and (keep_out or not announced):
+            raise InvalidArgumentError("records: keep_out and announced apply to single records; give their ids")
         if records is None:
             forget(self._path, resource)
         elif isinstance(records, str):
@@ -302,6 +301,14 @@ class Mirror:
             rows.append(row)
         note = "current(), as_of(), changes() and history() read them; syncs has the receipts"
         return _display.table(f"Mirror {self._path}", head, rows, note)
+
+
+def _options(columns: object, schema: object, on_new_field: object, batch_rows: object) -> dict[str, Any]:
+    """Returns the options of a read that turns records into columns."""
+    if isinstance(columns, (list, tuple)):
+        message = 'columns: must be "typed" or "json", because a mirror returns all columns; select columns of the frame'
+        raise InvalidArgumentError(message)
+    return {"columns": columns, "schema": schema, "on_new_field": on_new_field, "batch_rows": batch_rows}
 
 
 def verify(path: str | os.PathLike[str], receipt: Receipt | str | os.PathLike[str]) -> Verification:

@@ -220,6 +220,13 @@ def test_records_are_erased_and_reported_until_acknowledged(client, tmp_path):
     for wrong in (["nobody"], [], first):
         with pytest.raises(talentdata.InvalidArgumentError, match="records: "):
             mirror.forget("pools", records=wrong)
+    for alone in ({"keep_out": True}, {"announced": False}):
+        with pytest.raises(talentdata.InvalidArgumentError, match="apply to single records"):
+            mirror.forget("pools", **alone)
+    with pytest.raises(talentdata.InvalidArgumentError, match="select columns of the frame"):
+        mirror.current("pools", columns=["id", "name"])
+    with pytest.raises(talentdata.InvalidArgumentError, match="up_to: there is no sync 99"):
+        mirror.acknowledge("pools", 99)
     mirror.forget("pools", records=[first])
     changes = mirror.changes("pools", receipt.bookmark)
     assert changes.to_arrow().select(["_op", "_key", "id"]).to_pylist() == [

@@ -87,36 +87,37 @@ impl Done {
                 },
                 place
             ),
-            Done::Sync(receipt) if receipt.dry_run => format!(
-                "{list}: nothing was committed; sync {} would have {} records, {} inserted, {} updated, {} deleted, {} missing, \
-                 read in {:.1} s",
-                receipt.generation,
-                receipt.scan.records,
-                receipt.changes.insert,
-                receipt.changes.update,
-                receipt.changes.delete,
-                receipt.missing,
-                receipt.scan.seconds
-            ),
-            Done::Sync(receipt) => format!(
-                "{list}: sync {}: {} records, {} inserted, {} updated, {} deleted, {} missing, in {:.1} s{}{}, bookmark {}",
-                receipt.generation,
-                receipt.scan.records,
-                receipt.changes.insert,
-                receipt.changes.update,
-                receipt.changes.delete,
-                receipt.missing,
-                receipt.scan.seconds,
-                receipt.removed.map_or_else(String::new, |removed| format!(
-                    ", removed old history: {} syncs, {} changes, {} versions, {} deleted records",
-                    removed.syncs, removed.changes, removed.versions, removed.records
-                )),
-                match receipt.kept_out {
-                    0 => String::new(),
-                    count => format!(", {count} kept out"),
-                },
-                receipt.bookmark
-            ),
+            Done::Sync(receipt) => {
+                let number = receipt.generation;
+                let (start, end) = if receipt.dry_run {
+                    (
+                        format!("nothing was committed; sync {number} would have"),
+                        String::new(),
+                    )
+                } else {
+                    (
+                        format!("sync {number}:"),
+                        format!(", bookmark {}", receipt.bookmark),
+                    )
+                };
+                format!(
+                    "{list}: {start} {} records, {} inserted, {} updated, {} deleted, {} missing, in {:.1} s{}{}{end}",
+                    receipt.scan.records,
+                    receipt.changes.insert,
+                    receipt.changes.update,
+                    receipt.changes.delete,
+                    receipt.missing,
+                    receipt.scan.seconds,
+                    receipt.removed.map_or_else(String::new, |removed| format!(
+                        ", removed old history: {} syncs, {} changes, {} versions, {} deleted records",
+                        removed.syncs, removed.changes, removed.versions, removed.records
+                    )),
+                    match receipt.kept_out {
+                        0 => String::new(),
+                        count => format!(", {count} kept out"),
+                    },
+                )
+            }
             Done::Rows(receipt) if receipt.erased_since > 0 => format!(
                 "{list}: {} records of this sync were erased later; bookmark {}",
                 receipt.erased_since, receipt.bookmark

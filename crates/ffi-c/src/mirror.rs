@@ -218,7 +218,7 @@ pub extern "C" fn talentdata_mirror_erase(
         let erase = Erase::new(list, path, records);
         let erase = erase.with_announced(unannounced == 0);
         let erase = erase.with_keep_out(keep_out != 0);
-        let key = ConfigHandle::or_default(config)?.read_hash_key()?;
+        let key = ConfigHandle::or_default(config)?.read_hash_key();
         let erased = erase.with_hash_key(key).run()?;
         if let Some(out) = erased_out {
             out.write(RecordHandle::of(&erased)?);

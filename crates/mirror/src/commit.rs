@@ -191,7 +191,7 @@ impl Staging {
         if self.sync.dry_run {
             self.connection.execute_batch("ROLLBACK")?;
             let _ = empty_log(&self.connection);
-            (receipt.dry_run, receipt.bookmark) = (true, String::new());
+            receipt.bookmark = String::new();
             return Ok(receipt);
         }
         self.marker.note(list, &self.state, Some(&self.id));
@@ -242,7 +242,7 @@ impl Staging {
         scan.schema = Some(self.differences(&columns)?);
         views::define(connection, self.list(), &columns)?;
         let mut removed = self.prune(ended)?;
-        let records = self.erase_deleted(ended)?;
+        let (records, before) = self.erase_deleted(ended)?;
         if records > 0 {
             removed.get_or_insert_default().records = records;
         }
@@ -257,9 +257,10 @@ impl Staging {
             removed,
             kept_out: self.left_out,
             scan,
+            dry_run: self.sync.dry_run,
             ..SyncReceipt::default()
         };
-        self.write(receipt, columns)
+        self.write(receipt, columns, before)
     }
 
     /// Checks that nothing changed the list since the last sync. Returns the number of its records, including missing
@@ -389,12 +390,14 @@ impl Staging {
         (count > 0).then_some(self.state.last - (self.ends.len() as i64) + count)
     }
 
-    /// Erases the records whose delete is older than `keep_deleted`, reports them, and returns their number.
-    fn erase_deleted(&self, ended: &str) -> MirrorResult<u64> {
+    /// Erases the records whose delete is older than `keep_deleted`, and reports them. Returns their number, and the
+    /// digest of the list before this sync without them.
+    fn erase_deleted(&self, ended: &str) -> MirrorResult<(u64, Hash)> {
         let (connection, list) = (&self.connection, self.list());
-        let age = self.sync.keep_deleted;
+        let digest = |last: Option<&SyncRow>| last.map_or(0, |last| last.digest);
+        let (age, before) = (self.sync.keep_deleted, digest(self.before.as_ref()));
         let Some(old) = age.and_then(|age| self.last_old(ended, age)) else {
-            return Ok(0);
+            return Ok((0, before));
         };
         connection.execute_batch(sql!("erasing"))?;
         let values = named_params! {
@@ -404,16 +407,24 @@ impl Staging {
             ":ended": ended,
         };
         let records = run(connection, sql!("find_deleted"), values)?.iter().sum();
-        if records > 0 {
-            run(connection, sql!("find_erased"), values)?;
-            take_out(connection, list, &mut SyncRow::all(connection, list)?)?;
-            run(connection, sql!("announce_erased"), values)?;
+        if records == 0 {
+            return Ok((0, before));
         }
-        Ok(records)
+        run(connection, sql!("find_erased"), values)?;
+        let mut syncs = SyncRow::all(connection, list)?;
+        take_out(connection, list, &mut syncs)?;
+        run(connection, sql!("announce_erased"), values)?;
+        Ok((records, digest(syncs.last())))
     }
 
-    /// Completes the receipt with the counts from the file, and writes the row of this sync.
-    fn write(&self, mut receipt: SyncReceipt, columns: TableSchema) -> MirrorResult<SyncReceipt> {
+    /// Completes the receipt with the counts from the file, and writes the row of this sync. `digest` is that of the list
+    /// before this sync.
+    fn write(
+        &self,
+        mut receipt: SyncReceipt,
+        columns: TableSchema,
+        digest: Hash,
+    ) -> MirrorResult<SyncReceipt> {
         let (connection, last) = (&self.connection, self.before.as_ref());
         let (list, number, state) = (self.list(), self.number(), &self.state);
         let before = last.map_or(0, SyncRow::number);
@@ -430,7 +441,7 @@ impl Staging {
         receipt.shortfall = receipt.why();
         let row = SyncRow {
             receipt,
-            digest: last.map_or(0, |last| last.digest) ^ changed,
+            digest: digest ^ changed,
             missing: missing_digest,
             changes: changes_digest(connection, list, number - 1)?,
             source: self.source.clone(),

@@ -9,13 +9,14 @@ use crate::mark::{ListState, Marker};
 use crate::mirror::{Mirror, lacks_list};
 use crate::position::SyncPoint;
 use crate::receipt::{ChangeCounts, SyncRow};
-use crate::sql::{run, sql};
+use crate::sql::{bind, run, sql};
 use crate::tables::new_id;
 use crate::upgrade::upgrade;
 use crate::views;
 use rusqlite::{Connection, named_params};
 use serde::Serialize;
 use serde_json::{Number, Value};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use talentdata_core::internal::{HASHED_FIELDS, KEY_NAME, utc};
@@ -113,8 +114,9 @@ pub struct Erase {
     pub announced: bool,
     /// True to keep a digest of each id, so that later syncs do not store the record again.
     pub keep_out: bool,
-    /// The key of the hashed ids. Needed for an id that is given as it was before it was hashed.
-    pub hash_key: Option<HashKey>,
+    /// The key of the hashed ids, or the error of reading it. Needed only for an id that is given as it was before it was
+    /// hashed.
+    pub hash_key: Result<Option<HashKey>>,
 }
 
 /// The numbers of records, versions and changes that an erasure removed.
@@ -144,7 +146,7 @@ impl Erase {
             records: records.into_iter().map(Into::into).collect(),
             announced: true,
             keep_out: false,
-            hash_key: None,
+            hash_key: Ok(None),
         }
     }
 
@@ -161,14 +163,15 @@ impl Erase {
     }
 
     /// Sets [`hash_key`](Self::hash_key).
-    pub fn with_hash_key(mut self, key: Option<HashKey>) -> Self {
+    pub fn with_hash_key(mut self, key: Result<Option<HashKey>>) -> Self {
         self.hash_key = key;
         self
     }
 
     /// Erases the records in one transaction, and cleans the file. If the service still lists them, the next sync
     /// brings them back, unless they are kept out. If the process ends before the file is clean, the next erasure or
-    /// sync cleans it. Records that were erased before are skipped while their change `erased` is kept.
+    /// sync cleans it. Records that were erased before are skipped while their change `erased` is kept. An erasure that
+    /// is not announced can be repeated until the file is clean.
     ///
     /// # Errors
     /// `InvalidArgument` for a list that the mirror does not have, for an id that no record has, and for records
@@ -242,7 +245,7 @@ impl Erase {
                 return Ok(vec![id.clone()]);
             }
             let list = self.resource.name();
-            let Some(key) = &self.hash_key else {
+            let Some(key) = self.hash_key.as_ref().map_err(Error::clone)? else {
                 return Err(Error::config(format!(
                     "hash_key: the ids of {list} are hashed, so {id:?} can only be found with the key; give the key of the sync, or the digest that _key shows"
                 )));
@@ -278,19 +281,7 @@ impl Erase {
             let message = "records: no ids were given; give the id of each record to erase";
             return Err(Error::invalid(message).into());
         }
-        connection.execute_batch(sql!("erasing"))?;
-        for keys in self.keys(last)? {
-            insert_known(connection, list, &keys)?;
-        }
-        run(
-            connection,
-            sql!("find_erased"),
-            named_params! {":list": list},
-        )?;
-        let any = "SELECT text FROM record WHERE list = ?1 AND key NOT IN (SELECT key FROM erased)";
-        let mut texts = connection.prepare(&format!(
-            "SELECT text FROM erased_version UNION ALL SELECT * FROM ({any} LIMIT 1)"
-        ))?;
+        let mut texts = connection.prepare(sql!("maybe_without_id"))?;
         let mut texts = texts.query([list])?;
         while let Some(row) = texts.next()? {
             if RawRecord::parse(row.get_ref(0)?.as_str()?)?.id().is_none() {
@@ -300,12 +291,30 @@ impl Erase {
                 .into());
             }
         }
+        connection.execute_batch(sql!("erasing"))?;
+        let keys = self.keys(last)?;
+        let mut insert = connection.prepare("INSERT OR IGNORE INTO erased VALUES (?1)")?;
+        for key in keys.iter().flatten() {
+            insert.execute([key])?;
+        }
+        let values = named_params! {
+            ":list": list,
+            ":keep_out": self.keep_out,
+            ":is_reported": self.announced || self.keep_out,
+        };
+        run(connection, sql!("find_erased"), values)?;
         let mut unknown = connection.prepare(sql!("find_unknown"))?;
-        let values = named_params! {":list": list, ":keep_out": self.keep_out};
-        let unknown = unknown.query_map(values, |row| row.get(0))?;
-        let unknown = unknown.collect::<rusqlite::Result<Vec<String>>>()?;
-        if let Some(first) = unknown.first() {
-            let (count, all) = (unknown.len(), self.records.len());
+        bind(&mut unknown, values)?;
+        let unknown = unknown.raw_query().mapped(|row| row.get(0));
+        let unknown = unknown.collect::<rusqlite::Result<HashSet<String>>>()?;
+        let mut ids = self.records.iter().zip(&keys);
+        let is_unknown = |keys: &[String]| keys.iter().all(|key| unknown.contains(key));
+        // If nothing tells that the records were erased, a repeated command can only finish the cleaning.
+        let is_repeated = !self.announced && !self.keep_out && is_due(connection)?;
+        let is_repeated = is_repeated && ids.clone().all(|(_, keys)| is_unknown(keys));
+        if let Some((first, _)) = ids.find(|(_, keys)| is_unknown(keys) && !is_repeated) {
+            let count = 1 + ids.filter(|(_, keys)| is_unknown(keys)).count();
+            let all = self.records.len();
             return Err(Error::invalid(format!(
                 "records: {list} has no record with {count} of the {all} ids, the first is {first:?}; an id is the text that _key shows; nothing was erased"
             ))
@@ -317,27 +326,9 @@ impl Erase {
             run(connection, sql!("keep_out"), values)?;
             run(connection, sql!("reseal_list"), values)?;
         }
-        if self.announced || self.keep_out {
-            run(connection, sql!("leave_announced"), &[])?;
-        }
+        run(connection, sql!("leave_announced"), values)?;
         Ok(())
     }
-}
-
-/// Inserts the first of these keys that a record or a change of the list has into the table `erased`, or else the first
-/// key.
-fn insert_known(connection: &Connection, list: &str, keys: &[String]) -> MirrorResult<()> {
-    let mut is_known = connection.prepare_cached(sql!("is_known"))?;
-    let mut known = keys.first();
-    for key in keys {
-        if is_known.exists([list, key])? {
-            known = Some(key);
-            break;
-        }
-    }
-    let mut insert = connection.prepare_cached("INSERT OR IGNORE INTO erased VALUES (?1)")?;
-    insert.execute([known])?;
-    Ok(())
 }
 
 /// Reports the erased records in a new sync, which is otherwise a copy of the last one.
@@ -364,6 +355,7 @@ fn announce(
         ..ChangeCounts::default()
     };
     (receipt.removed, receipt.erased_since) = (None, 0);
+    (receipt.scan.requests, receipt.scan.seconds) = (0, 0.0);
     row.insert(connection, list, state)?;
     Ok(row)
 }
@@ -377,7 +369,7 @@ fn announce(
 /// `Path`; `Io`.
 pub fn acknowledge(path: &Path, resource: ListName, up_to: &SyncPoint) -> Result<()> {
     let list = resource.name();
-    let number = Mirror::open(path)?.number_of(resource, up_to)?;
+    let number = Mirror::open(path)?.number_of(resource, "up_to", up_to)?;
     Writing::open(path)?.apply(list, |connection, _| {
         let mut syncs = SyncRow::all(connection, list)?;
         connection.execute_batch(sql!("erasing"))?;

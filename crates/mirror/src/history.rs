@@ -18,6 +18,7 @@ const COLUMNS: &str = r#"{"talentdata_schema":1,"columns":"typed","sampled_recor
     {"name":"updates","type":"int64"},
     {"name":"deletes","type":"int64"},
     {"name":"reappeared","type":"int64"},
+    {"name":"erased","type":"int64"},
     {"name":"missing","type":"int64"},
     {"name":"withheld","type":"int64","empty":"null"},
     {"name":"completeness","type":"string"},
@@ -45,13 +46,15 @@ pub struct SyncSummary {
     pub deletes: u64,
     /// The number of records that were missing and are in the list again.
     pub reappeared: u64,
+    /// The number of erased records.
+    pub erased: u64,
     /// The number of kept records that the scan did not deliver.
     pub missing: u64,
     /// The number of withheld deletes; `None` if there were none.
     pub withheld: Option<u64>,
     /// The completeness of the scan.
     pub completeness: Completeness,
-    /// The number of page requests, including retries.
+    /// The number of page requests, including retries; 0 for an erasure.
     pub requests: u64,
     /// The duration of the scan.
     pub seconds: f64,
@@ -71,6 +74,7 @@ impl From<SyncReceipt> for SyncSummary {
             updates: changes.update,
             deletes: changes.delete,
             reappeared: changes.reappeared,
+            erased: changes.erased,
             missing: receipt.missing,
             withheld: receipt.withheld.map(|Withheld { deletes, .. }| deletes),
             completeness: scan.completeness,

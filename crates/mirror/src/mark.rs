@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Result, Seek, Write};
+use std::io::{Read, Result, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -90,7 +90,8 @@ impl Mark {
             return Some(0);
         }
         let is_next = now.sync.is_some() && now.sync == self.next;
-        let is_same = (now.last, &now.sync) == (marked.last, &marked.sync);
+        // Numbers from before a list was forgotten are refused anyway.
+        let is_same = now.last == marked.last && (now.sync.is_none() || now.sync == marked.sync);
         if self.file == identity(path) && (is_same || is_next) {
             known
         } else {
@@ -106,18 +107,34 @@ struct Marks(BTreeMap<String, Mark>);
 
 impl Marks {
     fn read(mut file: &File) -> Result<Self> {
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         file.rewind()?;
-        file.take(MAX_BYTES).read_to_string(&mut text)?;
-        Ok(serde_json::from_str(&text).unwrap_or_default())
+        file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+        Ok(Self::last_complete(&bytes))
+    }
+
+    /// Returns the marks of the last complete line.
+    fn last_complete(bytes: &[u8]) -> Self {
+        let mut lines = bytes.rsplit(|byte| matches!(byte, b'\0' | b'\n'));
+        let found = lines.find_map(|line| serde_json::from_slice(line).ok());
+        found.unwrap_or_default()
     }
 
     fn write(&self, mut file: &File) -> Result<()> {
-        let text = serde_json::to_string(self)?;
-        file.set_len(0)?;
-        file.rewind()?;
-        file.write_all(text.as_bytes())
+        let text = serde_json::to_vec(self)?;
+        let length = file.metadata()?.len();
+        write_twice(&mut file, length, &text)?;
+        file.set_len(text.len() as u64)
     }
+}
+
+/// Writes a text behind the present ones of a file, and then over its beginning, so that the rest can be cut off. If the
+/// process ends at any time, the last complete line is still the earlier text, or is already the new one.
+fn write_twice(file: &mut (impl Write + Seek), length: u64, text: &[u8]) -> Result<()> {
+    file.seek(SeekFrom::Start(length.max(text.len() as u64)))?;
+    file.write_all(&[b"\n", text].concat())?;
+    file.rewind()?;
+    file.write_all(text)
 }
 
 /// Writes the marks of a mirror that a sync claimed.
@@ -134,7 +151,7 @@ impl Marker {
         }
     }
 
-    /// Writes the state of a list, and the sync that is about to be committed. If this fails, the mark is missing.
+    /// Writes the state of a list, and the sync that is about to be committed. If this fails, the earlier mark remains.
     pub(crate) fn note(&self, list: &str, state: &ListState, next: Option<&str>) {
         let mut marks = Marks::read(&self.lock).unwrap_or_default();
         let mark = Mark {
@@ -161,4 +178,53 @@ fn identity(path: &Path) -> (u64, u64) {
     let inode = 0;
     let micros = age.map_or(0, |age| age.as_micros() as u64);
     (inode, micros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Cursor, Error};
+
+    /// A file, and the number of bytes that its process writes before it ends.
+    struct Torn(Cursor<Vec<u8>>, usize);
+
+    impl Write for Torn {
+        fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+            let count = bytes.len().min(self.1);
+            self.1 -= count;
+            if count == 0 {
+                return Err(Error::other("the process ended"));
+            }
+            self.0.write(&bytes[..count])
+        }
+
+        fn flush(&mut self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Seek for Torn {
+        fn seek(&mut self, at: SeekFrom) -> Result<u64> {
+            self.0.seek(at)
+        }
+    }
+
+    #[test]
+    fn a_write_that_ends_early_leaves_the_earlier_marks_or_the_new_ones() {
+        let text = |list: &str| {
+            let marks = Marks([(list.to_owned(), Mark::default())].into());
+            serde_json::to_vec(&marks).unwrap()
+        };
+        for (old, new) in [("a", "a-longer-name"), ("a-longer-name", "a")] {
+            let (old, new) = (text(old), text(new));
+            for bytes in 0..=2 * new.len() + 1 {
+                let mut file = Torn(Cursor::new(old.clone()), bytes);
+                let _ = write_twice(&mut file, old.len() as u64, &new);
+                let read = Marks::last_complete(file.0.get_ref());
+                let read = serde_json::to_vec(&read).unwrap();
+                let expected = if bytes > new.len() { &new } else { &old };
+                assert!(read == *expected, "{bytes}");
+            }
+        }
+    }
 }

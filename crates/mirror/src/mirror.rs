@@ -165,7 +165,7 @@ impl Mirror {
         digest: Hash,
     ) -> Rows {
         Rows {
-            connection,
+            connection: Some(connection),
             path: self.path.clone(),
             resource,
             query,
@@ -175,7 +175,7 @@ impl Mirror {
             earlier: 0,
             has_versions: false,
             with_before: false,
-            page: Some(IntoIter::default()),
+            page: IntoIter::default(),
         }
     }
 
@@ -212,7 +212,7 @@ impl Mirror {
     /// kept, or if its number alone is ambiguous. Load the whole list again in these cases.
     pub fn changes(&self, resource: ListName, since: &SyncPoint) -> Result<Rows> {
         let (connection, history) = self.snapshot(resource)?;
-        let since = history.since(since)?;
+        let since = history.since("since", since)?;
         let wanted = history.syncs.iter().filter(|row| row.number() > since);
         let digest = wanted.fold(0, |digest, row| digest ^ row.changes);
         let prepared = connection.execute_batch(sql!("earlier"));
@@ -224,9 +224,9 @@ impl Mirror {
         })
     }
 
-    /// Returns the number of a sync, if all changes after it are kept.
-    pub(crate) fn number_of(&self, resource: ListName, at: &SyncPoint) -> Result<i64> {
-        self.snapshot(resource)?.1.since(at)
+    /// Returns the number of the sync in the argument `name`, if all changes after it are kept.
+    pub(crate) fn number_of(&self, resource: ListName, name: &str, at: &SyncPoint) -> Result<i64> {
+        self.snapshot(resource)?.1.since(name, at)
     }
 
     /// Opens the file in its current state, and reads the history of a list.
@@ -281,7 +281,8 @@ enum Query {
 /// `{"generation":17,"op":"update","key":"c-1","last_seen":...,"seen":...,"changed":["email"],"record":{...}}`.
 /// `changed` has the names of the fields that an update changed. It is null for other changes.
 pub struct Rows {
-    connection: Connection,
+    /// `None` after the last row and after an error, so that the reader needs no byte of the file anymore.
+    connection: Option<Connection>,
     path: PathBuf,
     resource: ListName,
     query: Query,
@@ -296,8 +297,8 @@ pub struct Rows {
     has_versions: bool,
     /// True if updates have the record before.
     with_before: bool,
-    /// Rows that were read; `None` after the last one, and after an error.
-    page: Option<IntoIter<RawRecord>>,
+    /// Rows that were read.
+    page: IntoIter<RawRecord>,
 }
 
 /// Omits the rows, which may be confidential.
@@ -426,15 +427,15 @@ impl Rows {
         table
     }
 
-    /// Reads the next page, or detects the end.
-    fn fill(&mut self) -> MirrorResult<()> {
+    /// Reads the next page. Returns false at the end.
+    fn fill(&mut self, connection: &Connection) -> MirrorResult<bool> {
         let list = self.resource.name();
-        let mut found = self.read_page()?;
+        let mut found = self.read_page(connection)?;
         if found.lacks_versions && !self.has_versions {
             let values = named_params! {":list": list, ":since": self.after.0 - 1};
-            run(&self.connection, sql!("find_earlier"), values)?;
+            run(connection, sql!("find_earlier"), values)?;
             self.has_versions = true;
-            found = self.read_page()?;
+            found = self.read_page(connection)?;
         }
         self.after = found.last.unwrap_or(self.after);
         self.digest ^= found.digest;
@@ -445,15 +446,15 @@ impl Rows {
         let page = RawRecord::parse_page(&found.texts, self.earlier);
         let page = page.map_err(|error| damaged(error.message()))?;
         self.earlier += page.len() as u64;
-        self.page = (!page.is_empty()).then(|| page.into_iter());
-        Ok(())
+        self.page = page.into_iter();
+        Ok(self.page.len() > 0)
     }
 
     /// Reads the rows after the last one that was read.
-    fn read_page(&self) -> MirrorResult<FoundRows> {
+    fn read_page(&self, connection: &Connection) -> MirrorResult<FoundRows> {
         let is_change = matches!(self.query, Query::Changes | Query::ChangeRows);
         // Each row consists of two numbers for its position, its digest, and its text.
-        let mut statement = self.connection.prepare_cached(if is_change {
+        let mut statement = connection.prepare_cached(if is_change {
             sql!("changes")
         } else {
             sql!("records")
@@ -507,12 +508,14 @@ impl Iterator for Rows {
     type Item = Result<RawRecord>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.page.as_ref()?.len() == 0 {
-            if let Err(fault) = self.fill() {
-                self.page = None;
-                return Some(Err(at(&self.path)(fault)));
+        if self.page.len() == 0 {
+            let connection = self.connection.take()?;
+            match self.fill(&connection) {
+                Ok(true) => self.connection = Some(connection),
+                Ok(false) => {}
+                Err(fault) => return Some(Err(at(&self.path)(fault))),
             }
         }
-        self.page.as_mut()?.next().map(Ok)
+        self.page.next().map(Ok)
     }
 }

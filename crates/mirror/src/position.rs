@@ -106,22 +106,22 @@ impl History {
         self.syncs.first().map_or(1, |row| row.begun)
     }
 
-    /// Returns the number of the sync after which changes are requested.
+    /// Returns the number of the sync after which changes are requested in the argument `name`.
     ///
     /// # Errors
     /// `Mismatch` if the sync is of another history, or not all changes after it are kept; `InvalidArgument` if there
     /// is no such sync yet.
-    pub(crate) fn since(&self, at: &SyncPoint) -> Result<i64> {
+    pub(crate) fn since(&self, name: &str, at: &SyncPoint) -> Result<i64> {
         let since = match at {
             SyncPoint::Sync(0) => 0,
-            SyncPoint::Sync(number) => self.plain(number.cast_signed())?,
-            SyncPoint::Bookmark(bookmark) => self.marked("since", bookmark)?,
-            SyncPoint::Time(time) => self.timed(time)?,
+            SyncPoint::Sync(number) => self.plain(name, number.cast_signed())?,
+            SyncPoint::Bookmark(bookmark) => self.marked(name, bookmark)?,
+            SyncPoint::Time(time) => self.timed(name, time)?,
         };
         let (list, first) = (self.list, self.before_changes());
         if since < first {
             return Err(reload(format!(
-                "since: not all changes of {list} after sync {since} are kept, only those after sync {first};"
+                "{name}: not all changes of {list} after sync {since} are kept, only those after sync {first};"
             )));
         }
         Ok(since)
@@ -129,29 +129,29 @@ impl History {
 
     /// Checks the number of a sync. In a copy, or in a file that replaced another one, any number is ambiguous: it may
     /// have been stored while another file was there.
-    fn plain(&self, number: i64) -> Result<i64> {
+    fn plain(&self, name: &str, number: i64) -> Result<i64> {
         let (list, last) = (self.list, self.last.number());
         let begun = self.begun();
         if number > last || number < 0 {
             return Err(Error::invalid(format!(
-                "since: there is no sync {number} of {list} yet, the last one is sync {last}; give the bookmark that you stored, or 0 for all changes, and if the mirror was restored from an earlier copy, {RELOAD}"
+                "{name}: there is no sync {number} of {list} yet, the last one is sync {last}; give the bookmark that you stored, or 0 for all changes, and if the mirror was restored from an earlier copy, {RELOAD}"
             )));
         }
         if number < begun {
             return Err(reload(format!(
-                "since: sync {number} was before {list} was forgotten and synced again, from sync {begun} on;"
+                "{name}: sync {number} was before {list} was forgotten and synced again, from sync {begun} on;"
             )));
         }
         if self.fork.is_some() {
             return Err(reload(format!(
-                "since: two syncs of {list} may have the number {number}, because the mirror is a copy or was restored from one; give the bookmark of the sync instead of its number, or"
+                "{name}: two syncs of {list} may have the number {number}, because the mirror is a copy or was restored from one; give the bookmark of the sync instead of its number, or"
             )));
         }
         Ok(number)
     }
 
     /// Returns the number of the last sync that ended by a time, with all earlier syncs ended by then as well.
-    fn timed(&self, time: &str) -> Result<i64> {
+    fn timed(&self, name: &str, time: &str) -> Result<i64> {
         let (list, syncs) = (self.list, &self.syncs);
         let before = syncs.iter().take_while(|row| *row.receipt.ended <= *time);
         let before = before.last().map_or(0, SyncRow::number);
@@ -163,7 +163,7 @@ impl History {
         let is_forgotten = before == 0 && self.begun() > 1;
         if is_left || is_forgotten {
             return Err(reload(format!(
-                "since: the changes of {list} by {time} are not in this mirror, which was restored from an earlier copy or created again after that time;"
+                "{name}: the changes of {list} by {time} are not in this mirror, which was restored from an earlier copy or created again after that time;"
             )));
         }
         Ok(before)

@@ -161,9 +161,15 @@ impl SyncReceipt {
             }
         };
         let (number, missing) = (self.generation, self.missing);
-        Some(format!(
-            "{what}; sync {number} deleted nothing, and the mirror keeps the missing records ({missing})"
-        ))
+        Some(if self.dry_run {
+            format!(
+                "{what}; this was a dry run: a sync would delete nothing, and keep the missing records ({missing})"
+            )
+        } else {
+            format!(
+                "{what}; sync {number} deleted nothing, and the mirror keeps the missing records ({missing})"
+            )
+        })
     }
 
     /// Returns the receipt if the mirror lacks no change.

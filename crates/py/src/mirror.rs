@@ -110,7 +110,7 @@ pub(crate) fn erase(
     let erase = Erase::new(list_of(resource)?, path, records)
         .with_announced(announced)
         .with_keep_out(keep_out)
-        .with_hash_key(settings.read_hash_key()?);
+        .with_hash_key(settings.read_hash_key());
     py.detach(|| erase.run())?;
     Ok(())
 }

@@ -81,7 +81,7 @@ pub(crate) fn run(args: &ForgetArgs, common: &Common) -> Result<(), Ending> {
         .with_keep_out(args.keep_out);
     let mut builder = Builder::default();
     settings::set(&common.matches, &mut builder)?;
-    let erased = erase.with_hash_key(builder.read_hash_key()?).run()?;
+    let erased = erase.with_hash_key(builder.read_hash_key()).run()?;
     stderr_line(&format!(
         "{}: erased {} records with {} versions and {} changes, bookmark {}",
         dashed(list),
@@ -95,8 +95,20 @@ pub(crate) fn run(args: &ForgetArgs, common: &Common) -> Result<(), Ending> {
 
 /// Adds the ids in a file, one per line. Skips empty lines and white space around ids.
 fn read(path: &Path, file: impl Read, records: &mut Vec<String>) -> Result<(), Error> {
-    for line in BufReader::new(file).lines() {
+    for (number, line) in (1..).zip(BufReader::new(file).split(b'\n')) {
         let line = line.map_err(|error| unreadable(path, &error))?;
+        let line = str::from_utf8(&line).map_err(|_| {
+            Error::invalid(format!(
+                "--records-from: line {number} of {} is not UTF-8 text; save the file as UTF-8",
+                path.display()
+            ))
+        })?;
+        // Some editors begin a file with a byte order mark.
+        let line = if number == 1 {
+            line.trim_start_matches('\u{feff}')
+        } else {
+            line
+        };
         let id = line.trim();
         if !id.is_empty() {
             records.push(id.to_owned());

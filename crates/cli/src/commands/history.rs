@@ -60,13 +60,14 @@ fn history_text(history: &[SyncSummary], has_bars: bool) -> String {
         "INSERTS",
         "UPDATES",
         "DELETES",
+        "ERASED",
         "MISSING",
         "WITHHELD",
         "COMPLETENESS",
         "REQUESTS",
         "SECONDS",
     ];
-    let row = |cells: [&str; 11], bar: &str| {
+    let row = |cells: [&str; 12], bar: &str| {
         let [
             sync,
             ended,
@@ -74,6 +75,7 @@ fn history_text(history: &[SyncSummary], has_bars: bool) -> String {
             inserts,
             updates,
             deletes,
+            erased,
             missing,
             withheld,
             completeness,
@@ -81,7 +83,7 @@ fn history_text(history: &[SyncSummary], has_bars: bool) -> String {
             seconds,
         ] = cells;
         let row = format!(
-            "{sync:>4}  {ended:<20}  {records:>9}  {inserts:>8}  {updates:>8}  {deletes:>8}  {missing:>8}  {withheld:>8}  \
+            "{sync:>4}  {ended:<20}  {records:>9}  {inserts:>8}  {updates:>8}  {deletes:>8}  {erased:>8}  {missing:>8}  {withheld:>8}  \
              {completeness:<12}  {requests:>8}  {seconds:>8}  {bar}"
         );
         format!("{}\n", row.trim_end())
@@ -101,11 +103,19 @@ fn history_text(history: &[SyncSummary], has_bars: bool) -> String {
             sync.inserts,
             sync.updates,
             sync.deletes,
+            sync.erased,
             sync.missing,
             sync.requests,
         ];
-        let [records, inserts, updates, deletes, missing, requests] =
-            numbers.map(|number| number.to_string());
+        let [
+            records,
+            inserts,
+            updates,
+            deletes,
+            erased,
+            missing,
+            requests,
+        ] = numbers.map(|number| number.to_string());
         let withheld = sync
             .withheld
             .map_or("-".to_owned(), |deletes| deletes.to_string());
@@ -119,6 +129,7 @@ fn history_text(history: &[SyncSummary], has_bars: bool) -> String {
                 &inserts,
                 &updates,
                 &deletes,
+                &erased,
                 &missing,
                 &withheld,
                 completeness.as_str().unwrap_or_default(),

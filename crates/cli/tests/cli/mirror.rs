@@ -144,9 +144,12 @@ fn single_records_are_forgotten() {
     alone(&format!("{forget} --unannounced")).error(2, "--unannounced|--record");
     trial.write("none.txt", "\n");
     alone(&format!("{forget} --records-from none.txt")).error(2, "no ids were given");
+    fs::write(trial.directory.path().join("latin.txt"), b"c-1\nc-\xe9\n").unwrap();
+    alone(&format!("{forget} --records-from latin.txt"))
+        .error(2, "line 2 of latin.txt is not UTF-8");
     alone(&format!("{forget} --records-from absent.txt"))
         .error(code(ErrorKind::Path), "--records-from|absent.txt");
-    trial.write("ids.txt", &format!("{}\r\n\n {}\n", ids[1], ids[2]));
+    trial.write("ids.txt", &format!("\u{feff}{}\r\n\n {}\n", ids[1], ids[2]));
     let erased = alone(&format!(
         "{forget} --record {} --records-from ids.txt",
         ids[0]

@@ -9,12 +9,18 @@ fn answers(mirror: &Mirror) -> Result<Vec<String>> {
     let list = CONTACTS;
     let batches =
         (mirror.records(list, None)?).into_batches(TableOptions::default().with_batch_rows(10))?;
-    let syncs = mirror.syncs(list)?;
-    let mut all = vec![format!(
-        "{:?} {:?} {syncs:?}",
-        mirror.resources()?,
-        batches.schema()
-    )];
+    let (schema, syncs) = (batches.schema(), mirror.syncs(list)?);
+    let mut all = vec![format!("{:?} {syncs:?}", mirror.resources()?)];
+    // The order of metadata is random.
+    all.push(format!(
+        "{:?}",
+        schema.metadata().iter().collect::<BTreeMap<_, _>>()
+    ));
+    for field in schema.fields() {
+        let metadata: BTreeMap<_, _> = field.metadata().iter().collect();
+        let (name, of) = (field.name(), field.data_type());
+        all.push(format!("{name} {of} {metadata:?}"));
+    }
     let numbers = syncs
         .iter()
         .map(|sync| Some(SyncPoint::Sync(sync.generation)));

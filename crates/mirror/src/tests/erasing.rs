@@ -301,6 +301,8 @@ fn a_dry_run_reports_the_changes_and_writes_no_byte() {
     let counts = receipt.changes;
     assert_eq!((counts.insert, counts.update, counts.delete), (1, 1, 10));
     assert!(receipt.dry_run && receipt.bookmark.is_empty());
+    let withheld = trial.sync(&contacts(200..300), COUNTED).shortfall;
+    assert!(withheld.unwrap().contains("a sync would delete nothing"));
     assert!(fs::read(&trial.path).unwrap() == before);
     assert_eq!(traces(&trial, &[b"canary"]), [""; 0]);
     trial.sync.dry_run = false;
@@ -326,4 +328,184 @@ fn a_record_that_is_kept_out_is_not_stored_again() {
     let digest: String =
         trial.ask("SELECT list || substr(digest, 1, 3) || length(digest) FROM kept_out");
     assert_eq!(digest, "contactsh1:35");
+}
+
+/// Runs syncs of records that come and go at random, with `keep_deleted` of three days. Returns the number of erasures
+/// after another delete of the same record.
+fn come_and_go(seed: u64) -> usize {
+    let (mut trial, mut random) = (Trial::new(), fastrand::Rng::with_seed(seed));
+    trial.sync.keep_deleted = Some(Duration::from_secs(3 * 86_400));
+    trial.sync.max_deletes = "100%".parse().unwrap();
+    let (mut deleted, mut deletes) = (BTreeMap::<String, u64>::new(), BTreeMap::new());
+    let (mut there, mut repeated) = ([true; 8], 0);
+    for number in 1..=40 {
+        trial.ended = day(number);
+        for is_there in &mut there {
+            *is_there ^= random.u32(..3) == 0;
+        }
+        let ids = (0..12).filter(|id| there.get(*id as usize).is_none_or(|is_there| *is_there));
+        let proof = [COUNTED, COUNTED, JOINED, None][random.usize(..4)];
+        let receipt = trial.sync(&contacts(ids), proof);
+        let changes = trial.changes(number - 1);
+        for key in ops(&changes, "insert") {
+            deleted.remove(&key);
+        }
+        for key in ops(&changes, "delete") {
+            *deletes.entry(key.clone()).or_insert(0) += 1;
+            deleted.insert(key, number);
+        }
+        let (old, young) = deleted.into_iter().partition(|(_, at)| at + 3 <= number);
+        deleted = young;
+        let old: BTreeMap<String, u64> = old;
+        let keys: Vec<String> = old.into_keys().collect();
+        repeated += keys
+            .iter()
+            .filter_map(|key| deletes.remove(key))
+            .filter(|count| *count > 1)
+            .count();
+        assert_eq!(ops(&changes, "erased"), keys, "seed {seed}, sync {number}");
+        assert_eq!(receipt.changes.erased, keys.len() as u64);
+        let verified = trial.mirror().verify().unwrap();
+        assert_eq!(verified.differences, [""; 0], "seed {seed}, sync {number}");
+    }
+    repeated
+}
+
+#[test]
+fn records_that_come_and_go_are_erased_some_time_after_their_last_delete() {
+    assert!((0..rounds(10)).map(come_and_go).sum::<usize>() > 0);
+}
+
+#[test]
+fn an_unknown_id_is_named_also_if_nothing_was_kept_out_before() {
+    let trial = Trial::of(0..20);
+    let unknown = Erase::new(CONTACTS, &trial.path, ["nobody"]).with_keep_out(true);
+    fails(
+        unknown.run(),
+        ErrorKind::InvalidArgument,
+        "records: |\"nobody\"",
+    );
+}
+
+#[test]
+fn one_record_without_an_id_is_found_wherever_it_is() {
+    for at in [0, 10, 20] {
+        let trial = Trial::new();
+        let mut texts = contacts(0..20);
+        texts.insert(at, "{\"name\":\"a\"}".to_owned());
+        trial.sync(&texts, COUNTED);
+        let refused = erase(&trial, &["c-3"]);
+        fails(refused, ErrorKind::InvalidArgument, "records without an id");
+    }
+}
+
+#[test]
+fn an_unannounced_erasure_can_be_repeated_until_the_file_is_clean() {
+    let trial = lived_in();
+    let mut reader = trial.mirror().records(CONTACTS, None).unwrap();
+    reader.next().unwrap().unwrap();
+    let erase = Erase::new(CONTACTS, &trial.path, ["canary-id"]).with_announced(false);
+    let writing = crate::forget::Writing::open(&trial.path).unwrap();
+    writing.connection.busy_timeout(Duration::ZERO).unwrap();
+    fails(erase.run_in(writing), ErrorKind::Busy, "repeat the command");
+    drop(reader);
+    assert_eq!(erase.run().unwrap().records, 0);
+    assert_eq!(traces(&trial, &[b"canary"]), [""; 0]);
+    fails(erase.run(), ErrorKind::InvalidArgument, "\"canary-id\"");
+}
+
+#[test]
+fn a_reader_at_its_end_does_not_prevent_an_erasure() {
+    let trial = lived_in();
+    let mut reader = trial.mirror().records(CONTACTS, None).unwrap();
+    assert_eq!(reader.by_ref().count(), 300);
+    let writing = crate::forget::Writing::open(&trial.path).unwrap();
+    writing.connection.busy_timeout(Duration::ZERO).unwrap();
+    let erase = Erase::new(CONTACTS, &trial.path, ["canary-id"]);
+    assert_eq!(erase.run_in(writing).unwrap().records, 1);
+    assert!(reader.next().is_none());
+}
+
+#[test]
+fn numbers_stay_usable_if_a_forget_ends_before_its_mark() {
+    let trial = Trial::of(0..20);
+    let lock = trial.path.with_extension("db.lock");
+    let before = fs::read(&lock).unwrap();
+    crate::forget(&trial.path, CONTACTS).unwrap();
+    fs::write(&lock, before).unwrap();
+    trial.sync(&contacts(0..20), COUNTED);
+    trial.sync(&contacts(0..19), COUNTED);
+    assert_eq!(ops(&trial.changes(2), "delete"), ["c-19"]);
+}
+
+#[test]
+fn a_hashed_id_is_found_as_number_and_as_text_and_named_as_given() {
+    let mut trial = Trial::new();
+    trial.sync.scan.hash = vec!["id".to_owned()];
+    let mut builder = Client::builder();
+    let builder = builder.base_url("http://127.0.0.1:9").client_id("c");
+    let builder = builder
+        .client_secret("canary-canary")
+        .hash_key("k".repeat(32));
+    let config = builder.config().unwrap();
+    let key = config.require_hash_key().unwrap();
+    let of = |id: &str| format!("{{\"id\":\"{}\"}}", key.digest(id));
+    let texts = ["7", "\"7\"", "8"].map(of);
+    let sync = || {
+        let claim = Claim::acquire(&trial.path).unwrap();
+        let mut staging = Staging::begin(&claim, &trial.sync, &config).unwrap();
+        staging.take(&[], &records(&texts)).unwrap();
+        let receipt = staging.commit(receipt(3, COUNTED), SystemTime::now());
+        receipt.unwrap().kept_out
+    };
+    sync();
+    let erase = |id: &str, keep_out| {
+        let erase = Erase::new(CONTACTS, &trial.path, [id]).with_keep_out(keep_out);
+        erase.with_hash_key(Ok(Some(key.clone()))).run()
+    };
+    fails(
+        erase("nobody", false),
+        ErrorKind::InvalidArgument,
+        "first is \"nobody\"",
+    );
+    assert_eq!(erase("7", false).unwrap().records, 2);
+    assert_eq!(
+        (sync(), erase("7", true).unwrap().records, sync()),
+        (0, 2, 2)
+    );
+}
+
+#[test]
+fn a_key_that_cannot_be_read_is_an_error_only_if_it_is_needed() {
+    let trial = Trial::of(0..20);
+    let unreadable = Err(talentdata_core::Error::config("hash_key: too short"));
+    let erase = Erase::new(CONTACTS, &trial.path, ["c-3"]).with_hash_key(unreadable);
+    assert_eq!(erase.run().unwrap().records, 1);
+}
+
+#[test]
+fn the_history_counts_the_records_of_an_erasure_and_no_requests() {
+    let trial = Trial::new();
+    let claim = Claim::acquire(&trial.path).unwrap();
+    let mut staging = Staging::begin(&claim, &trial.sync, &config("c")).unwrap();
+    staging.take(&[], &records(&contacts(0..9))).unwrap();
+    let mut scan = receipt(9, COUNTED);
+    scan.requests = 5;
+    staging.commit(scan, SystemTime::now()).unwrap();
+    drop((staging, claim));
+    erase(&trial, &["c-3", "c-4"]).unwrap();
+    let history = trial.mirror().history(CONTACTS).unwrap();
+    let numbers = history.iter().map(|sync| (sync.erased, sync.requests));
+    assert_eq!(numbers.collect::<Vec<_>>(), [(0, 5), (2, 0)]);
+}
+
+#[test]
+fn an_acknowledged_sync_that_does_not_exist_is_an_error_of_that_argument() {
+    let trial = Trial::of(0..20);
+    let unknown = acknowledge(&trial.path, CONTACTS, &SyncPoint::Sync(99));
+    fails(
+        unknown,
+        ErrorKind::InvalidArgument,
+        "up_to: there is no sync 99",
+    );
 }

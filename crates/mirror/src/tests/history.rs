@@ -50,7 +50,7 @@ fn the_table_of_a_history_has_a_row_for_each_sync_and_no_column_for_extras() {
     trial.sync(&contacts(0..19), COUNTED);
     let history = trial.mirror().history(CONTACTS).unwrap();
     let table = history_table(CONTACTS, &history).unwrap();
-    assert_eq!((table.num_rows(), table.num_columns()), (2, 14));
+    assert_eq!((table.num_rows(), table.num_columns()), (2, 15));
     let schema = table.schema();
     let types = ["generation", "ended", "withheld", "completeness", "seconds"].map(|name| {
         let field = schema.field_with_name(name).unwrap();
