@@ -100,6 +100,10 @@ impl<'a> OutputPlace<'a> {
         let format = match format {
             Some(format) => format,
             None if is_one => Format::of_path(path)?,
+            None if path.extension().is_some() && !path.is_dir() => {
+                let message = "--out: with several lists, PATH is a directory, and its name has no extension; select the format of its files with --format";
+                return Err(Error::invalid(message));
+            }
             None => Format::Jsonl,
         };
         Ok(OutputPlace {

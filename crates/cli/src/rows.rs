@@ -10,9 +10,10 @@ use std::path::Path;
 use talentdata_columns::arrow::TableOptions;
 use talentdata_columns::export::{Format, Target};
 use talentdata_core::internal::streams::reader_gone;
+use talentdata_core::scan::Completeness;
 use talentdata_core::types::ListName;
 use talentdata_core::{Builder, Error, ErrorKind, ScanOptions};
-use talentdata_mirror::{Mirror, Rows};
+use talentdata_mirror::{Mirror, Rows, SyncReceipt};
 
 /// A list to be written.
 pub(crate) struct Reading {
@@ -20,6 +21,8 @@ pub(crate) struct Reading {
     pub(crate) format: Format,
     pub(crate) target: Target,
     pub(crate) table: TableOptions,
+    /// The reason why the rows may be only a part of the list, if there is one.
+    pub(crate) shortfall: Option<String>,
 }
 
 impl Reading {
@@ -77,6 +80,18 @@ pub(crate) fn warn_of_policies(
     Ok(())
 }
 
+/// Returns the reason why a mirror may have only a part of a list: no sync has proven that it read all of it.
+///
+/// # Errors
+/// See [`Mirror::syncs`].
+pub(crate) fn shortfall(mirror: &Mirror, list: ListName) -> Result<Option<String>, Error> {
+    let syncs = mirror.syncs(list)?;
+    let is_proven = |sync: &SyncReceipt| sync.scan.completeness == Completeness::Proven;
+    Ok((!syncs.iter().any(is_proven)).then(|| {
+        "no sync of this mirror is proven to have read the whole list, so records may be missing; do not replace another copy of the list by this one, and sync again".to_owned()
+    }))
+}
+
 /// Writes all lists and their receipts. If one list fails, the others continue.
 ///
 /// # Errors
@@ -95,11 +110,23 @@ pub(crate) fn write_all(
     let save = |entries: &[Entry], last| {
         receipt.map_or(Ok(()), |path| receipts::write(path, entries, last))
     };
+    let place_of = |reading: &Reading| match all.len() {
+        1 => String::new(),
+        _ => format!("{}: ", dashed(reading.list)),
+    };
     save(&entries, false)?;
     let mut kind = None;
     for (index, reading) in all.iter().enumerate() {
         match reading.write(rows(reading.list)) {
-            Ok(done) => entries[index] = done.into(),
+            Ok(done) => {
+                entries[index] = done.into();
+                if let Some(why) = &reading.shortfall {
+                    let error = Error::new(ErrorKind::Incomplete, why.clone());
+                    entries[index].error = Some(error.report());
+                    print_error(&error, &place_of(reading), None, verbose);
+                    kind = kind.or(Some(error.kind()));
+                }
+            }
             Err(error) => {
                 entries[index].error = Some(error.report());
                 if reading.target == Target::Stdout
@@ -109,11 +136,7 @@ pub(crate) fn write_all(
                     save(&entries, false)?;
                     return Err(Ending::ReaderGone);
                 }
-                let place = match all.len() {
-                    1 => String::new(),
-                    _ => format!("{}: ", dashed(reading.list)),
-                };
-                print_error(&error, &place, None, verbose);
+                print_error(&error, &place_of(reading), None, verbose);
                 kind = kind.or(Some(error.kind()));
             }
         }

@@ -101,6 +101,7 @@ pub(crate) fn run(args: &ChangesArgs, common: &Common) -> Result<(), Ending> {
         format: place.format,
         target: place.of(list),
         table: options.table.clone(),
+        shortfall: None,
     };
     let readings: Vec<Reading> = lists.into_iter().map(reading).collect();
     if let Some(path) = &args.receipt {

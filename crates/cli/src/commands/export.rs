@@ -6,7 +6,7 @@ use crate::lists::{Lists, OutputPlace, is_stdout, one_of};
 use crate::options;
 use crate::output::Ending;
 use crate::receipts;
-use crate::rows::{Reading, warn_of_policies, write_all};
+use crate::rows::{Reading, shortfall, warn_of_policies, write_all};
 use crate::work::{ListWork, Run, WAYS_OUT};
 use std::path::{Path, PathBuf};
 use talentdata_columns::export::{Export, Format};
@@ -57,13 +57,16 @@ pub(crate) async fn run(args: &ExportArgs, common: &Common) -> Result<(), Ending
         args.prepare(&exports, &place)?;
         check_kept(&exports, None, &WAYS_OUT)?;
         let mirror = Mirror::open(from)?;
-        let readings = exports.into_iter().map(|export| Reading {
-            list: export.resource,
-            format: export.format,
-            target: export.target,
-            table: export.table,
+        let readings = exports.into_iter().map(|export| {
+            Ok(Reading {
+                list: export.resource,
+                format: export.format,
+                target: export.target,
+                table: export.table,
+                shortfall: shortfall(&mirror, export.resource)?,
+            })
         });
-        let readings: Vec<Reading> = readings.collect();
+        let readings = readings.collect::<Result<Vec<Reading>, Error>>()?;
         warn_of_policies(&readings, &mirror, common)?;
         let rows = |list| mirror.records(list, args.as_of.as_ref());
         return write_all(&readings, receipt, common.verbose > 0, rows);

@@ -4,7 +4,7 @@ use crate::support::{Ended, Signal, Trial, code, program, run, send, trial};
 use serde_json::{Value, json};
 use std::fs;
 use talentdata_core::ErrorKind;
-use talentdata_sandbox::Change;
+use talentdata_sandbox::{Change, ListOrder, Options};
 
 const SYNC: &str = "sync contacts pools --to m.db";
 
@@ -262,4 +262,35 @@ fn ctrl_c_does_not_change_the_mirror() {
     send(&child, Signal::INT);
     Ended::wait(child).error(130, "the mirror has no contacts yet");
     assert_eq!(fs::read(trial.path("m.db")).unwrap(), before);
+}
+
+#[test]
+fn an_export_of_a_mirror_that_never_had_the_whole_list_says_so() {
+    let order = ListOrder::Random;
+    let options = Options {
+        order,
+        ..Options::default()
+    };
+    let trial = Trial::new(&[("contacts", 600)], options);
+    let incomplete = code(ErrorKind::Incomplete);
+    trial
+        .run("sync contacts --to m.db")
+        .says(incomplete, "not proven");
+    let export = "export contacts --from m.db --out part.csv --receipt r.json";
+    let why = "error: no sync of this mirror is proven to have read the whole list";
+    alone(&trial, export).says(incomplete, why);
+    assert!(trial.path("part.csv").exists());
+    assert_eq!(trial.json("r.json")[0]["error"]["kind"], "Incomplete");
+}
+
+#[test]
+fn several_lists_need_a_directory_or_a_format() {
+    let trial = trial(&[("contacts", 3), ("pools", 2)]);
+    let wrong = "export contacts pools --out lists.parquet";
+    let why = "error: --out: with several lists, PATH is a directory";
+    trial.run(wrong).says(code(ErrorKind::InvalidArgument), why);
+    trial
+        .run("export contacts pools --out lists --format parquet")
+        .says(0, "");
+    assert!(trial.path("lists/pools.parquet").exists());
 }

@@ -89,7 +89,7 @@ fn json_is_utf_8_regardless_of_its_charset() {
             .parse()
             .unwrap();
         response.headers.insert(http::header::CONTENT_TYPE, kind);
-        let page = Page::read(&response, None, 0, false).unwrap();
+        let page = Page::read(&response, None, 0, Hides::default()).unwrap();
         assert_eq!(texts(&page), [r#"{"a":"ö"}"#], "{charset}");
     }
 }
