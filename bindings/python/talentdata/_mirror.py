@@ -306,7 +306,9 @@ class Mirror:
 def _options(columns: object, schema: object, on_new_field: object, batch_rows: object) -> dict[str, Any]:
     """Returns the options of a read that turns records into columns."""
     if isinstance(columns, (list, tuple)):
-        message = 'columns: must be "typed" or "json", because a mirror returns all columns; select columns of the frame'
+        message = (
+            'columns: must be "typed" or "json", because a mirror returns all columns; select columns of the frame'
+        )
         raise InvalidArgumentError(message)
     return {"columns": columns, "schema": schema, "on_new_field": on_new_field, "batch_rows": batch_rows}
 
