@@ -76,7 +76,7 @@ class ConfiguredClient(BaseClient):
             lists: The fields to keep, drop or hash in every scan, export and sync of a list. For example
                 {"contacts": {"drop": ["email"]}}, with fields, drop and hash as in the options, which can only drop
                 more. In a profile it is a table: [default.lists.contacts] with drop = ["email"]. Pages and other single
-                calls do not obey it.
+                calls do not obey it, and neither does reading a mirror, which has what its syncs stored.
             error_bodies: The text of responses in errors and in the log: an excerpt of at most 512 bytes, or none;
                 excerpt by default. The text may name people. With fields, drop or hash, no error of a scan has an
                 excerpt of a page, regardless of this setting.

@@ -133,7 +133,7 @@ impl Builder {
     pub fn hash_key(&mut self, value: impl ToString) -> &mut Self {
         self.set("hash_key", value)
     }
-    /// Sets the fields to keep, drop or hash in every scan, export and sync of a list. For example {"contacts": {"drop": ["email"]}}, with fields, drop and hash as in the options, which can only drop more. In a profile it is a table: [default.lists.contacts] with drop = ["email"]. Pages and other single calls do not obey it.
+    /// Sets the fields to keep, drop or hash in every scan, export and sync of a list. For example {"contacts": {"drop": ["email"]}}, with fields, drop and hash as in the options, which can only drop more. In a profile it is a table: [default.lists.contacts] with drop = ["email"]. Pages and other single calls do not obey it, and neither does reading a mirror, which has what its syncs stored.
     pub fn lists(&mut self, value: impl ToString) -> &mut Self {
         self.set("lists", value)
     }
