@@ -15,7 +15,7 @@ class Completeness(OpenEnum):
     __slots__ = ()
 
     UNFINISHED = "unfinished"
-    """The scan did not reach the end of the list yet."""
+    """The scan has not reached the end of the list."""
 
     PROVEN = "proven"
     """Every record that was present throughout the scan was delivered exactly once. `basis` names the proof."""
@@ -28,7 +28,7 @@ class Completeness(OpenEnum):
 
 
 class Basis(OpenEnum):
-    """The basis of a proof of completeness. The strongest one is the first."""
+    """The basis of a proof of completeness, from the strongest to the weakest."""
 
     __slots__ = ()
 
@@ -66,7 +66,7 @@ class Doubt(OpenEnum):
     """Responses contradict each other, as if they came from copies of the list that lag behind."""
 
     MOVED_TOO_FAR = "moved_too_far"
-    """Pages have no delivered record, or repeat delivered records without end."""
+    """Pages contain none of the delivered records, or repeat them endlessly."""
 
     REPEATED_ID = "repeated_id"
     """Several records have the same `id`."""
@@ -124,10 +124,10 @@ class Receipt(ScanReceipt):
     parameters: Field[dict[str, Any]] = Field(
         "parameters",
         "object",
-        "The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes.",
+        "The values of the list's parameters, for example filters, that were sent with every page. The value of a header is recorded as a hash. `kept fields`, `dropped fields` and `hashed fields` name the fields that the scan keeps, drops or hashes.",
         required=True,
     )
-    """The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes."""
+    """The values of the list's parameters, for example filters, that were sent with every page. The value of a header is recorded as a hash. `kept fields`, `dropped fields` and `hashed fields` name the fields that the scan keeps, drops or hashes."""
     completeness: Field[Completeness] = Field(
         "completeness",
         "text",
@@ -568,10 +568,10 @@ class BudgetState(Record):
     store: Field[str] = Field(
         "store",
         "text",
-        "The place of the budget.",
+        "The place of the budget: `host`, or the server's URL without user and password.",
         required=True,
     )
-    """The place of the budget."""
+    """The place of the budget: `host`, or the server's URL without user and password."""
     company: Field[str] = Field(
         "company",
         "text",
@@ -582,17 +582,17 @@ class BudgetState(Record):
     members: Field[list[MemberStats]] = Field(
         "members",
         "models",
-        "The clients that were seen within the last ten seconds. The client with the most requests is the first.",
+        "The clients that were seen within the last ten seconds. The client with the most requests comes first.",
         required=True,
         of=lambda: MemberStats,
     )
-    """The clients that were seen within the last ten seconds. The client with the most requests is the first."""
+    """The clients that were seen within the last ten seconds. The client with the most requests comes first."""
     requests_per_second: Field[float | None] = Field(
         "requests_per_second",
         "number",
-        "The number of requests per second at which all clients together aim; `None` if no client used the budget lately.",
+        "The number of requests per second at which all clients together aim; `None` if no client has used the budget recently.",
     )
-    """The number of requests per second at which all clients together aim; `None` if no client used the budget lately."""
+    """The number of requests per second at which all clients together aim; `None` if no client has used the budget recently."""
     mode: Field[str | None] = Field(
         "mode",
         "text",
@@ -975,10 +975,10 @@ class RowsReceipt(Record):
     parameters: Field[dict[str, Any]] = Field(
         "parameters",
         "object",
-        "The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes.",
+        "The values of the list's parameters, for example filters, that were sent with every page. The value of a header is recorded as a hash. `kept fields`, `dropped fields` and `hashed fields` name the fields that the scan keeps, drops or hashes.",
         required=True,
     )
-    """The values of the list's parameters, for example filters, that were sent with every page. For a header it is a hash. `kept fields`, `dropped fields` and `hashed fields` have the fields that the scan keeps, drops or hashes."""
+    """The values of the list's parameters, for example filters, that were sent with every page. The value of a header is recorded as a hash. `kept fields`, `dropped fields` and `hashed fields` name the fields that the scan keeps, drops or hashes."""
     completeness: Field[Completeness] = Field(
         "completeness",
         "text",
