@@ -202,7 +202,8 @@ static void mirrored(talentdata_client *client) {
   fixture_fails(talentdata_mirror_forget(mirror, TALENTDATA_LIST_CONTACTS), INVALID, "does not have contacts", "no such list");
   fixture_fails(talentdata_mirror_erase(mirror, pools, T("[\"nobody\"]"), 0, 0, NULL, fixture_slot(0)), INVALID, "nobody",
                 "an id that no record has");
-  fixture_fails(talentdata_mirror_erase(mirror, pools, T("nobody"), 0, 0, NULL, fixture_slot(0)), INVALID, "JSON array", "no array");
+  fixture_fails(talentdata_mirror_erase(mirror, pools, T("nobody"), 0, 0, NULL, fixture_slot(0)), INVALID, "JSON array",
+                "no array");
   talentdata_record *page;
   talentdata_text id;
   char ids[200];

@@ -126,7 +126,8 @@ impl Builder {
         }
         let section = found.text(PROFILE)?;
         let is_needed = section.is_some() || !found.missing().is_empty();
-        found.add_profile(profile::load(section.as_deref(), is_needed, environment)?);
+        let section = profile::load(section.as_deref(), is_needed, environment)?;
+        found.add_profile(section.values, section.warning);
         Ok(found)
     }
 }

@@ -81,7 +81,7 @@ fn a_mirror_reports_changes_and_earlier_states() {
     assert_eq!(second[..1], ["2"]);
     // A record may be updated more than once.
     assert_eq!(second[2..4], ["248", "0"]);
-    assert_eq!(second[5..9], ["2", "0", "-", "proven"]);
+    assert_eq!(second[5..10], ["2", "0", "0", "-", "proven"]);
     let lines = alone("history contacts --from m.db --json")
         .quiet()
         .to_owned();

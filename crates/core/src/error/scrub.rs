@@ -105,8 +105,10 @@ impl Scrubber {
 
     /// Returns the beginning of a body, fit for an error; `None` if the body is empty or no foreign text may be shown.
     pub(crate) fn snippet(&self, body: &[u8]) -> Option<String> {
+        // Text that is not UTF-8 would take three times the memory of a large body.
+        let start = body.get(..4 * MAX_FOREIGN_BYTES).unwrap_or(body);
         (!body.is_empty() && !self.has_short_secret)
-            .then(|| self.redact_untrusted(&String::from_utf8_lossy(body), MAX_FOREIGN_BYTES))
+            .then(|| self.redact_untrusted(&String::from_utf8_lossy(start), MAX_FOREIGN_BYTES))
     }
 
     /// Returns the length of the secret that the text begins with. Case is ignored, because host names and percent

@@ -21,9 +21,12 @@ const MESSAGE_FIELDS: [&str; 12] = [
 /// The elements of an HTML or XML page in which it says what is wrong, the most informative first.
 const ELEMENTS: [&str; 6] = ["title", "h1", "message", "faultstring", "detail", "error"];
 
+/// The length of a body, in bytes, beyond which no sentence is searched. Bodies that explain something are short.
+const LONGEST: usize = 64 * 1024;
+
 /// Returns the sentence in which a JSON or HTML body says what is wrong; for other bodies, the first line.
 pub(crate) fn sentence(body: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(body);
+    let text = String::from_utf8_lossy(body.get(..LONGEST).unwrap_or(body));
     let text = text.trim_start_matches('\u{feff}').trim();
     let said = match text.as_bytes().first()? {
         b'<' => ELEMENTS

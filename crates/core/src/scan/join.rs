@@ -267,15 +267,20 @@ impl Joiner {
 
     /// Decides what to do with a page. `was_held` is true if the page waited for an earlier page.
     pub(crate) fn judge(&mut self, page: &mut Slice, was_held: bool) -> Verdict {
-        self.has_unknown_length = page.has_unknown_length;
         let records = page.ids.len() as u64;
         if page.has_unknown_length {
             // A short page may be the last one, and so may a page of which the service says so, unless records followed
             // such a page.
             let sizes = [page.limit, page.asked].into_iter().flatten();
             let full = sizes.fold(self.granted, u64::min).max(1);
-            page.has_more = records >= full && (page.has_more || self.unknown_end.is_doubtful);
+            if !page.has_more && (1..full).contains(&records) && !self.unknown_end.is_doubtful {
+                // Its length confirms that none follow.
+                page.has_unknown_length = false;
+            } else {
+                page.has_more = records >= full && (page.has_more || self.unknown_end.is_doubtful);
+            }
         }
+        self.has_unknown_length = page.has_unknown_length;
         if page.has_more && records > 0 {
             self.granted = match page.limit {
                 None => records,
@@ -465,6 +470,14 @@ impl Joiner {
             .is_some_and(|frontier| page.ids.contains(&frontier))
     }
 
+    /// Returns whether a page without new records that was requested within the list has all its records, as a service
+    /// sends it that does not know offsets.
+    fn is_whole_list(&self, page: &Slice) -> bool {
+        page.offset > 0
+            && page.ids.last() == self.frontier.as_ref()
+            && page.ids.len() == self.order.len()
+    }
+
     /// Delivers the records after the last known one, and places them directly after it in the order.
     fn take(&mut self, page: &Slice, known: &[(usize, u32)]) -> Delivery {
         // If the order changed, the last known record is the one farthest along the list.
@@ -542,8 +555,8 @@ impl Joiner {
         let has_nothing_new = delivery.fresh.is_empty();
         if !page.has_more {
             delivery.drops_read_ahead = true;
-            let is_seen_again =
-                has_nothing_new && (!page.has_unknown_length || page.ids.is_empty());
+            let is_seen_again = has_nothing_new
+                && (!page.has_unknown_length || page.ids.is_empty() || self.is_whole_list(page));
             self.ends = if is_seen_again { self.ends + 1 } else { 1 };
             let is_short = page.is_short();
             // The only page of a list is its beginning and its end.

@@ -275,6 +275,13 @@ impl<P> Sequence<P> {
         };
         let is_over = match page.total {
             Some(total) => page.end() <= total && total <= refusal.offset,
+            // The page has the refused records, too, and the service says that none follow.
+            None if !page.has_more && page.end() > refusal.offset => {
+                return Ok(Slice {
+                    offset: refusal.offset,
+                    ..page
+                });
+            }
             None => refusal.is_behind_end,
         };
         if !is_over {

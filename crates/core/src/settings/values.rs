@@ -4,7 +4,6 @@ use super::base_url::BaseUrl;
 use super::credential::{Credential, SecretFunction, SecretSource, split};
 use super::lists::ListPolicies;
 use super::plain_text::check_text;
-use super::profile::Section;
 use super::servers::{Proxy, parse_budget_store};
 use super::table::{Bounds, ENVIRONMENT, PROFILE, SECRET_SOURCES, SETTINGS, Setting, SettingKind};
 use super::{TRIAL, not_set};
@@ -66,10 +65,10 @@ impl SettingValues {
         }
     }
 
-    /// Adds the settings of the profile file.
-    pub(super) fn add_profile(&mut self, section: Section) {
-        self.add(Origin::Profile, section.values);
-        self.profile_warning = section.warning;
+    /// Adds the settings of the profile file. `warning` is the reason why the file is not used as a whole.
+    pub(super) fn add_profile(&mut self, values: Vec<(String, Secret)>, warning: Option<String>) {
+        self.add(Origin::Profile, values);
+        self.profile_warning = warning;
     }
 
     /// Returns the reason why the profile file is not used as a whole.

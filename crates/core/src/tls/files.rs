@@ -13,7 +13,7 @@ const CLIENT_CERT: &str = "client_cert";
 const CLIENT_KEY: &str = "client_key";
 
 /// The byte order mark.
-const MARK: &[u8] = "\u{feff}".as_bytes();
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The paths of the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,7 +109,7 @@ fn certificates(setting: &str, path: &Path) -> Result<Vec<CertificateDer<'static
 pub(super) fn certificates_after_mark() -> Vec<CertificateDer<'static>> {
     let bytes = std::env::var_os("SSL_CERT_FILE").map(|path| read_public(Path::new(&path)));
     let bytes = bytes.and_then(Result::ok).unwrap_or_default();
-    let Some(bytes) = bytes.strip_prefix(MARK) else {
+    let Some(bytes) = bytes.strip_prefix(BYTE_ORDER_MARK) else {
         return Vec::new();
     };
     let read = CertificateDer::pem_slice_iter(bytes).flatten();
@@ -121,7 +121,7 @@ pub(super) fn certificates_after_mark() -> Vec<CertificateDer<'static>> {
 
 /// Returns the bytes after a byte order mark, which editors write.
 fn unmarked(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(MARK).unwrap_or(bytes)
+    bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
 }
 
 fn contains(bytes: &[u8], text: &str) -> bool {

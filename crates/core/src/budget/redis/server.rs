@@ -261,8 +261,13 @@ impl BudgetAddress {
         if error.is_io_error() {
             let refusal = lock(&self.refusal).take();
             let system = error.source().and_then(|cause| cause.downcast_ref());
-            let system = system.map_or_else(|| "the connection was lost".into(), system_text);
-            return (false, refusal.unwrap_or(system));
+            let text = || match system.map(system_text) {
+                Some(text) => text,
+                None if error.is_connection_dropped() => "the connection was lost".into(),
+                // The text of our own error, such as that of a handshake.
+                None => error.to_string(),
+            };
+            return (false, refusal.unwrap_or_else(text));
         }
         Self::answered(error, &self.scrubber)
     }

@@ -28,7 +28,7 @@ enum Coding {
 #[derive(Default)]
 struct Gzip {
     /// The current member, if one began.
-    member: Option<Member>,
+    member: Option<Box<Member>>,
     /// True if the bytes after the last member are not another member.
     is_over: bool,
 }
@@ -147,13 +147,13 @@ impl Gzip {
     fn decode(&mut self, mut bytes: &[u8]) -> io::Result<Vec<u8>> {
         let mut decoded = Vec::new();
         while let (Some(next), false) = (bytes.first(), self.is_over) {
-            if self.member.as_ref().is_some_and(Member::is_over) {
+            if self.member.as_deref().is_some_and(Member::is_over) {
                 // Servers join members, and some add padding after the last one.
                 self.member = None;
                 self.is_over = *next != 0x1f;
                 continue;
             }
-            let member = self.member.get_or_insert_with(Member::new);
+            let member = self.member.get_or_insert_with(|| Box::new(Member::new()));
             let taken = member.decode(bytes, &mut decoded)?;
             bytes = &bytes[taken..];
         }

@@ -167,10 +167,10 @@ enum CommandFailure {
 }
 
 /// The bytes of a pipe, as soon as it ends.
-type Reading = io::Result<mpsc::Receiver<io::Result<Vec<u8>>>>;
+type PipeReading = io::Result<mpsc::Receiver<io::Result<Vec<u8>>>>;
 
 /// Waits for the bytes of a pipe.
-fn received(reading: Option<Reading>, until: Instant) -> Result<Vec<u8>, Lost> {
+fn received(reading: Option<PipeReading>, until: Instant) -> Result<Vec<u8>, Lost> {
     let receiver = reading.ok_or(Lost::Unread)?.map_err(|_| Lost::Unread)?;
     let left = until.saturating_duration_since(Instant::now());
     let read = receiver.recv_timeout(left).map_err(|_| Lost::Late)?;
@@ -178,7 +178,7 @@ fn received(reading: Option<Reading>, until: Instant) -> Result<Vec<u8>, Lost> {
 }
 
 /// Reads a pipe on a thread of its own, up to the limit and one byte more.
-fn read(pipe: impl Read + Send + 'static) -> Reading {
+fn read(pipe: impl Read + Send + 'static) -> PipeReading {
     let (sender, receiver) = mpsc::channel();
     let reader = thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
