@@ -188,8 +188,8 @@ pub extern "C" fn talentdata_mirror_forget(
 /// may be personal data
 /// @param keep_out 0 to let a sync store the records again if the service still lists them; any other number to keep a
 /// keyed digest of each id, so that syncs do not store them
-/// @param config NULL for the settings of the environment and the profile, or the settings. Their `hash_key` is needed
-/// if the list was synced with `id` in `hash` and `records` has the ids before they were hashed
+/// @param config the settings, or NULL for those of the environment and the profile. Their `hash_key` is needed if the
+/// list was synced with `id` in `hash` and `records` has the ids before they were hashed
 /// @param erased_out NULL, or a JSON object with the numbers of erased `records`, `versions` and `changes`, and the `bookmark`
 /// of the last sync
 /// Ownership: the caller frees `*erased_out` with talentdata_record_free.

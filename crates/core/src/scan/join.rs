@@ -273,12 +273,7 @@ impl Joiner {
             // such a page.
             let sizes = [page.limit, page.asked].into_iter().flatten();
             let full = sizes.fold(self.granted, u64::min).max(1);
-            if !page.has_more && (1..full).contains(&records) && !self.unknown_end.is_doubtful {
-                // Its length confirms that none follow.
-                page.has_unknown_length = false;
-            } else {
-                page.has_more = records >= full && (page.has_more || self.unknown_end.is_doubtful);
-            }
+            page.has_more = records >= full && (page.has_more || self.unknown_end.is_doubtful);
         }
         self.has_unknown_length = page.has_unknown_length;
         if page.has_more && records > 0 {
