@@ -32,7 +32,7 @@ def checked(receipt: R) -> R:
         try:
             receipt.require_proven()
         except IncompleteError as shortfall:
-            warn(str(shortfall))
+            warn(str(shortfall).removesuffix(" (Incomplete)"))
     warn_of_names(scan)
     return receipt
 

@@ -43,7 +43,8 @@ ALL = "pyarrow,polars,pandas,duckdb,numpy,IPython"
 def test_without_packages(hidden, missing):
     expected = {**dict.fromkeys(("to_arrow", "to_polars", "to_pandas", "list"), 30), "stream": "PyCapsule"}
     for verb, package in missing.items():
-        expected[verb] = [package, f"{verb}() needs the package {package}; run `pip install {package}`", 0]
+        wanted = "pandas pyarrow" if package == "pandas" else package
+        expected[verb] = [package, f"{verb}() needs the package {package}; run `pip install {wanted}`", 0]
     assert json.loads(python(SCRIPT, hidden)) == expected
 
 

@@ -90,7 +90,7 @@ def test_options_of_a_sandbox(options, says):
         ("people", lambda client: client.sync(["people"], "a.db")),
         ("25% .InvalidArgument.$", lambda client: client.sync(["pools"], "a.db", max_deletes=1.5)),
         ("^keep: an age is a whole number with", lambda client: client.sync(["pools"], "a.db", keep=90)),
-        ("found string, expected a sequence", lambda client: client.check_version("1.8.2", "taxonomy")),
+        ("found string, expected an array", lambda client: client.check_version("1.8.2", "taxonomy")),
         ("found integer, expected a string", lambda client: client.check_version(18, ["taxonomy"])),
         (
             "^resource: no list is named .people.; the lists are contacts",

@@ -165,3 +165,19 @@ def test_a_query_of_polars_ends_as_the_option_says(contacts):
     with pytest.warns(talentdata.IncompleteWarning, match=DOUBTS + ACCEPT) as issued:
         query(unproven="warn").collect()
     assert len(issued) == 1
+
+
+def test_a_file_comes_with_a_warning(contacts, tmp_path):
+    with pytest.warns(talentdata.IncompleteWarning, match="it is not proven that they are all") as issued:
+        receipt = contacts.export(tmp_path / "contacts.jsonl")
+    assert len(issued) == 1 and issued[0].filename == __file__ and receipt.completeness == "not_proven"
+
+
+def test_a_field_that_no_record_had_comes_with_a_warning(client, tmp_path):
+    for read in (
+        lambda drop: client.pools.export(tmp_path / "pools.jsonl", drop=drop),
+        lambda drop: client.sync(["pools"], tmp_path / "pools.db", drop=drop),
+        lambda drop: client.pools.list(drop=drop).to_polars(),
+    ):
+        with pytest.warns(UserWarning, match="pools: no record had nmae, which fields, drop or hash names"):
+            read(["nmae"])

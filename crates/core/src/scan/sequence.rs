@@ -275,15 +275,16 @@ impl<P> Sequence<P> {
         };
         let is_over = match page.total {
             Some(total) => page.end() <= total && total <= refusal.offset,
-            // The page has the refused records, too, and the service says that none follow.
-            None if !page.has_more && page.end() > refusal.offset => {
-                return Ok(Slice {
-                    offset: refusal.offset,
-                    ..page
-                });
-            }
             None => refusal.is_behind_end,
         };
+        // A service that does not know offsets sends the whole list, and says that none follow.
+        let is_whole = page.total.is_none() && !page.has_more && page.end() >= refusal.offset;
+        if !is_over && is_whole {
+            return Ok(Slice {
+                offset: refusal.offset,
+                ..page
+            });
+        }
         if !is_over {
             return Err(refusal.error);
         }
