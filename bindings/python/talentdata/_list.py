@@ -292,9 +292,9 @@ class Scan(Generic[R]):
             on_progress()
         frame = convert(self._scan.table())
         warn(self._scan.take_warning())
-        warn_of_names(self.receipt)
         # The scan drops its table only now. If the conversion is interrupted, the caller can call again.
         self._scan.table_taken()
+        warn_of_names(self.receipt)
         return frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
