@@ -273,18 +273,17 @@ impl<P> Sequence<P> {
         let Some(refusal) = self.refusal.take().filter(|_| page.offset == 0) else {
             return Ok(page);
         };
-        let is_over = match page.total {
-            Some(total) => page.end() <= total && total <= refusal.offset,
-            None => refusal.is_behind_end,
-        };
         // A service that does not know offsets sends the whole list, and says that none follow.
-        let is_whole = page.total.is_none() && !page.has_more && page.end() >= refusal.offset;
-        if !is_over && is_whole {
+        if page.total.is_none() && !page.has_more && page.end() >= refusal.offset {
             return Ok(Slice {
                 offset: refusal.offset,
                 ..page
             });
         }
+        let is_over = match page.total {
+            Some(total) => page.end() <= total && total <= refusal.offset,
+            None => refusal.is_behind_end,
+        };
         if !is_over {
             return Err(refusal.error);
         }

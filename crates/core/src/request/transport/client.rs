@@ -1,7 +1,7 @@
 //! Builds the HTTP client: the route of its connections, the certificates that it trusts, and its tolerance for faulty
 //! HTTP. This is the only place that builds one.
 
-use super::connect::{Connector, Route};
+use super::connect::{Connector, Route, TlsRefusal};
 use super::proxy::ProxyAddress;
 use crate::error::Result;
 use crate::settings::Config;
@@ -42,6 +42,7 @@ pub(super) fn build(config: &Config) -> Result<(HttpClient, Arc<Route>)> {
         }),
         proxy,
         ca_file: files.ca_file,
+        refusal: TlsRefusal::default(),
         limit: config.connect_timeout,
     });
     let client = Client::builder(TokioExecutor::new())

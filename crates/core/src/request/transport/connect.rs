@@ -7,6 +7,7 @@ use crate::error::failure::{
     PROXY_REFUSED, TLS_REFUSED,
 };
 use crate::error::{Error, Result, system_text};
+use crate::process::lock;
 use crate::request::sentence::sentence;
 use crate::tls::{self, Peer};
 use http::Uri;
@@ -21,7 +22,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
@@ -48,7 +49,12 @@ pub(super) struct Route {
     pub(super) tls: Arc<ClientConfig>,
     pub(super) ca_file: Option<PathBuf>,
     pub(super) limit: Duration,
+    pub(super) refusal: TlsRefusal,
 }
+
+/// The last reason for which the other end ended a TLS connection that was open. In TLS 1.3 it can arrive before the
+/// request is sent, and the HTTP library then reports only that the connection was closed.
+pub(super) type TlsRefusal = Arc<Mutex<Option<rustls::Error>>>;
 
 /// The steps of a connection that succeeded.
 #[derive(Default)]
@@ -177,7 +183,10 @@ impl Route {
         })?;
         let socket = socket.into_inner();
         seen.address = socket.peer_addr().ok().map(|it| it.to_string());
-        Ok(Stream(Box::new(socket)))
+        Ok(Stream {
+            inner: Box::new(socket),
+            refusal: TlsRefusal::default(),
+        })
     }
 
     /// Asks the proxy to connect to the service.
@@ -290,7 +299,10 @@ impl Route {
             let issuer = certificates.and_then(|all| tls::issuer(all.first()?));
             seen.issuer = Some(issuer.unwrap_or_else(|| "an authority without a name".into()));
         }
-        Ok(Stream(Box::new(encrypted)))
+        Ok(Stream {
+            inner: Box::new(encrypted),
+            refusal: Arc::clone(&self.refusal),
+        })
     }
 }
 
@@ -383,7 +395,10 @@ impl Service<Name> for KnownAddresses {
 }
 
 /// A connection, encrypted or not.
-pub(super) struct Stream(Box<dyn Bytes>);
+pub(super) struct Stream {
+    inner: Box<dyn Bytes>,
+    refusal: TlsRefusal,
+}
 
 /// The operations of a connection.
 trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -402,7 +417,13 @@ impl AsyncRead for Stream {
         context: &mut Context<'_>,
         room: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, room)
+        let read = Pin::new(&mut self.inner).poll_read(context, room);
+        if let Poll::Ready(Err(error)) = &read
+            && let Some(cause) = tls::tls_error(error)
+        {
+            *lock(&self.refusal) = Some(cause.clone());
+        }
+        read
     }
 }
 
@@ -412,14 +433,14 @@ impl AsyncWrite for Stream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
+        Pin::new(&mut self.inner).poll_write(context, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
+        Pin::new(&mut self.inner).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
+        Pin::new(&mut self.inner).poll_shutdown(context)
     }
 }

@@ -3,6 +3,7 @@
 use super::connect::Route;
 use crate::error::failure::{CUT, LOST, NOT_ENCODED, NOT_HTTP};
 use crate::error::{Error, system_text};
+use crate::process::lock;
 use crate::tls;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
@@ -40,7 +41,12 @@ pub(super) fn of(route: &Route, error: &(dyn StdError + 'static)) -> Error {
     }
     let reason = match system {
         Some(error) if error.kind() != io::ErrorKind::UnexpectedEof => system_text(error),
-        _ => "it was closed before the response was complete".into(),
+        _ => {
+            if let Some(cause) = lock(&route.refusal).take() {
+                return tls::closed(host, tls::has_identity(&route.tls), &cause);
+            }
+            "it was closed before the response was complete".into()
+        }
     };
     Error::of(LOST, format!("lost the connection to {host}: {reason}"))
 }
