@@ -148,6 +148,11 @@ pub(super) async fn limited<T>(
     stop: Stop,
     closed: Stop,
 ) -> Result<T> {
+    // The timer counts milliseconds.
+    if deadline.is_some_and(|limit| limit < Duration::from_millis(1)) {
+        let message = "the deadline of this call had passed before it began";
+        return Err(Error::new(ErrorKind::Timeout, message));
+    }
     let late = async {
         match deadline {
             Some(limit) => tokio::time::sleep(limit).await,
