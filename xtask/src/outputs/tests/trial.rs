@@ -193,10 +193,16 @@ pub(super) fn copy(name: &str) -> PathBuf {
     let copy = program.ancestors().nth(3).unwrap().join(name);
     let _ = std::fs::remove_dir_all(&copy);
     copy_to(&copy);
-    // Cargo treats packages with the same name and version as one, wherever they are.
+    // Cargo treats packages with the same name and version as one, wherever they are. The version is also in the
+    // requirements of the workspace's own packages.
     let version = concat!("version = \"", env!("CARGO_PKG_VERSION"));
     let manifest = copy.join("Cargo.toml");
-    replace(&manifest, version, &format!("{version}-{name}"));
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(
+        &manifest,
+        text.replace(version, &format!("{version}-{name}")),
+    )
+    .unwrap();
     // The programs run only briefly, and are built in a third of the time without debug information and optimisation.
     replace(&manifest, "debug = \"line-tables-only\"", "debug = false");
     for package in ["core", "sandbox"] {
