@@ -6,8 +6,8 @@ import sys
 import warnings
 from typing import TypeVar
 
-from ._errors import IncompleteError
-from ._results import Completeness, Receipt, SyncReceipt
+from ._results import Receipt, SyncReceipt
+from ._talentdata import warnings_of_scan, warnings_of_sync
 
 #: Packages whose frames can be between this module and the line that requested the rows.
 _BETWEEN = ("talentdata", "polars", "pandas", "pyarrow")
@@ -27,22 +27,16 @@ R = TypeVar("R", Receipt, SyncReceipt)
 
 def checked(receipt: R) -> R:
     """Returns the receipt of an export or a sync, and issues warnings for the line that requested it."""
-    scan = receipt.scan if isinstance(receipt, SyncReceipt) else receipt
-    if scan.completeness == Completeness.NOT_PROVEN or isinstance(receipt, SyncReceipt):
-        try:
-            receipt.require_proven()
-        except IncompleteError as shortfall:
-            warn(str(shortfall).removesuffix(" (Incomplete)"))
-    warn_of_names(scan)
+    of = warnings_of_sync if isinstance(receipt, SyncReceipt) else warnings_of_scan
+    shortfall, misspelled = of(receipt.json)
+    warn(shortfall)
+    warn(misspelled, UserWarning)
     return receipt
 
 
 def warn_of_names(receipt: Receipt) -> None:
     """Issues a warning about fields that the caller named and no record had."""
-    if receipt.records and receipt.unmatched_fields:
-        names = ", ".join(receipt.unmatched_fields)
-        text = f"{receipt.resource}: no record had {names}, which fields, drop or hash names; check the spelling"
-        warn(text, UserWarning)
+    warn(warnings_of_scan(receipt.json)[1], UserWarning)
 
 
 def warn(text: str | None, category: type[Warning] = IncompleteWarning) -> None:

@@ -168,7 +168,7 @@ def test_a_query_of_polars_ends_as_the_option_says(contacts):
 
 
 def test_a_file_comes_with_a_warning(contacts, tmp_path):
-    with pytest.warns(talentdata.IncompleteWarning, match="contacts: completeness is not proven") as issued:
+    with pytest.warns(talentdata.IncompleteWarning, match=DOUBTS.removesuffix("; ")) as issued:
         receipt = contacts.export(tmp_path / "contacts.jsonl")
     assert len(issued) == 1 and issued[0].filename == __file__ and receipt.completeness == "not_proven"
 

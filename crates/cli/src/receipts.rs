@@ -203,7 +203,7 @@ fn save(path: &Path, text: &str) -> std::io::Result<()> {
         .prefix(".talentdata-")
         .tempfile_in(directory(path))?;
     writeln!(file, "{text}")?;
-    // Only the owner can read and write a new file, whatever the umask forbids. A replaced file keeps its permissions.
+    // Only the owner can read and write a new file, regardless of the umask. A replaced file keeps its permissions.
     let replaced = fs::metadata(path).map(|found| found.permissions());
     let wanted = replaced.unwrap_or_else(|_| PermissionsExt::from_mode(0o600));
     file.as_file().set_permissions(wanted)?;

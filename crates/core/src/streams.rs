@@ -4,7 +4,7 @@
 use std::io::{ErrorKind, Read, Result, Stdout, Write};
 use std::sync::OnceLock;
 
-/// Whether the first failed write to standard output failed because its reader had closed it.
+/// True if the first failed write to standard output failed because its reader had closed it.
 static READER_GONE: OnceLock<bool> = OnceLock::new();
 
 /// Standard output without a buffer. Writing to Rust's own stream succeeds even if its descriptor cannot be written.

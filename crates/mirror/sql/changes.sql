@@ -1,7 +1,7 @@
 -- Selects a page of changes, oldest first, as objects or as rows of a table. In a row, the fields of the change come
 -- after those of its record, because the last duplicate of a name wins. The changed fields of an update are found by a
--- comparison with the previous version, which has the same position unless the record moved. The last column is true if that version
--- was not found. It may then be in `earlier`. The change `erased` has no record.
+-- comparison with the previous version, which has the same position unless the record moved. The last column is true if
+-- that version was not found. It may then be in `earlier`. The change `erased` has no record.
 WITH found AS MATERIALIZED (
     SELECT sync, seq, op, change.key AS key, change.last_seen AS last_seen, seen, record, record.text AS text,
         CASE WHEN op = 'update' THEN ifnull(

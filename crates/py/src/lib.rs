@@ -41,7 +41,7 @@ mod _talentdata {
     #[pymodule_export]
     use crate::mirror::{RawMirror, RawRows, acknowledge, erase, forget};
     #[pymodule_export]
-    use crate::receipts::{check_file, check_scan, check_sync};
+    use crate::receipts::{check_file, check_scan, check_sync, warnings_of_scan, warnings_of_sync};
     #[pymodule_export]
     use crate::record::{PyRecord, RecordText};
     #[pymodule_export]

@@ -31,6 +31,30 @@ pub(crate) fn check_sync(receipt: &str) -> CallResult<()> {
         .map_err(|error| of(&list, error))?)
 }
 
+/// Returns the texts of the warnings about the scan of this receipt: that it is not proven complete, and that no record
+/// had a field that the caller named.
+#[pyfunction]
+pub(crate) fn warnings_of_scan(receipt: &str) -> CallResult<(Option<String>, Option<String>)> {
+    let receipt: Receipt = read(receipt)?;
+    Ok((receipt.shortfall(), misspelled(&receipt)))
+}
+
+/// Returns the texts of the warnings about the sync of this receipt: that the mirror may lack changes, and that no record
+/// had a field that the caller named.
+#[pyfunction]
+pub(crate) fn warnings_of_sync(receipt: &str) -> CallResult<(Option<String>, Option<String>)> {
+    let SyncReceipt {
+        shortfall, scan, ..
+    } = read(receipt)?;
+    let shortfall = shortfall.map(|why| format!("{}: {why}", scan.resource));
+    Ok((shortfall, misspelled(&scan)))
+}
+
+fn misspelled(receipt: &Receipt) -> Option<String> {
+    let text = receipt.misspelled()?;
+    Some(format!("{}: {text}", receipt.resource))
+}
+
 /// Raises `MismatchError` unless the verified file is the one that was written.
 #[pyfunction]
 pub(crate) fn check_file(verification: &str) -> CallResult<()> {

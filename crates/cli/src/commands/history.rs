@@ -51,46 +51,41 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<(), Ending> {
     output::data(&history_text(&history, std::io::stdout().is_terminal()))
 }
 
+/// The columns of the table: their heads, their widths, and whether their texts begin at the left.
+const COLUMNS: [(&str, usize, bool); 12] = [
+    ("SYNC", 4, false),
+    ("ENDED", 20, true),
+    ("RECORDS", 9, false),
+    ("INSERTS", 8, false),
+    ("UPDATES", 8, false),
+    ("DELETES", 8, false),
+    ("ERASED", 8, false),
+    ("MISSING", 8, false),
+    ("WITHHELD", 8, false),
+    ("COMPLETENESS", 12, true),
+    ("REQUESTS", 8, false),
+    ("SECONDS", 8, false),
+];
+
+/// Returns a line of the table.
+fn row(cells: [String; COLUMNS.len()], bar: &str) -> String {
+    let mut row = String::new();
+    for (cell, (_, width, is_left)) in cells.iter().zip(COLUMNS) {
+        row += &if is_left {
+            format!("{cell:<width$}  ")
+        } else {
+            format!("{cell:>width$}  ")
+        };
+    }
+    format!("{}\n", (row + bar).trim_end())
+}
+
 /// Returns the table of syncs, with or without bars.
 fn history_text(history: &[SyncSummary], has_bars: bool) -> String {
-    let head = [
-        "SYNC",
-        "ENDED",
-        "RECORDS",
-        "INSERTS",
-        "UPDATES",
-        "DELETES",
-        "ERASED",
-        "MISSING",
-        "WITHHELD",
-        "COMPLETENESS",
-        "REQUESTS",
-        "SECONDS",
-    ];
-    let row = |cells: [&str; 12], bar: &str| {
-        let [
-            sync,
-            ended,
-            records,
-            inserts,
-            updates,
-            deletes,
-            erased,
-            missing,
-            withheld,
-            completeness,
-            requests,
-            seconds,
-        ] = cells;
-        let row = format!(
-            "{sync:>4}  {ended:<20}  {records:>9}  {inserts:>8}  {updates:>8}  {deletes:>8}  {erased:>8}  {missing:>8}  {withheld:>8}  \
-             {completeness:<12}  {requests:>8}  {seconds:>8}  {bar}"
-        );
-        format!("{}\n", row.trim_end())
-    };
     let changes = |sync: &SyncSummary| [sync.inserts, sync.updates, sync.deletes];
     let drawn = history.iter().filter(|sync| !is_first(sync));
     let most = drawn.map(|sync| changes(sync).iter().sum::<u64>()).max();
+    let head = COLUMNS.map(|(head, ..)| head.to_owned());
     let mut text = row(head, if has_bars { "CHANGES" } else { "" });
     for sync in history {
         let bar = if has_bars && !is_first(sync) {
@@ -98,46 +93,24 @@ fn history_text(history: &[SyncSummary], has_bars: bool) -> String {
         } else {
             String::new()
         };
-        let numbers = [
-            sync.records,
-            sync.inserts,
-            sync.updates,
-            sync.deletes,
-            sync.erased,
-            sync.missing,
-            sync.requests,
-        ];
-        let [
-            records,
-            inserts,
-            updates,
-            deletes,
-            erased,
-            missing,
-            requests,
-        ] = numbers.map(|number| number.to_string());
-        let withheld = sync
-            .withheld
-            .map_or("-".to_owned(), |deletes| deletes.to_string());
+        let withheld = sync.withheld.map(|deletes| deletes.to_string());
         let completeness = to_value(sync.completeness).unwrap_or_default();
         let ended = sync.ended.split('.').next().unwrap_or_default();
-        text += &row(
-            [
-                &sync.generation.to_string(),
-                &format!("{ended}Z"),
-                &records,
-                &inserts,
-                &updates,
-                &deletes,
-                &erased,
-                &missing,
-                &withheld,
-                completeness.as_str().unwrap_or_default(),
-                &requests,
-                &format!("{:.1}", sync.seconds),
-            ],
-            &bar,
-        );
+        let cells = [
+            sync.generation.to_string(),
+            format!("{ended}Z"),
+            sync.records.to_string(),
+            sync.inserts.to_string(),
+            sync.updates.to_string(),
+            sync.deletes.to_string(),
+            sync.erased.to_string(),
+            sync.missing.to_string(),
+            withheld.unwrap_or_else(|| "-".to_owned()),
+            completeness.as_str().unwrap_or_default().to_owned(),
+            sync.requests.to_string(),
+            format!("{:.1}", sync.seconds),
+        ];
+        text += &row(cells, &bar);
     }
     text
 }

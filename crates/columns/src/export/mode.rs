@@ -39,7 +39,7 @@ impl FromStr for FileMode {
     }
 }
 
-/// Opens a file with these options. If it is new, only its owner can read and write it, whatever the umask forbids.
+/// Opens a file with these options. If it is new, only its owner can read and write it, regardless of the umask.
 pub(super) fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);

@@ -295,7 +295,7 @@ impl AppendFile {
     }
 }
 
-/// Creates a directory that only our user may enter, whatever the umask forbids.
+/// Creates a directory that only our user may enter, regardless of the umask.
 fn create_directory(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]

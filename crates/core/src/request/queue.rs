@@ -79,7 +79,8 @@ impl AdmissionQueue {
     ///
     /// # Errors
     /// `RateLimited` if the service asks for a longer wait than the settings or the time left allow; `Config` if the
-    /// server of the budget refuses this client, and calls must not continue without it; the reason of an outage that the call no longer waits for. They end the call.
+    /// server of the budget refuses this client, and calls must not continue without it; the reason of an outage that
+    /// the call no longer waits for. They end the call.
     pub(crate) async fn admit(
         self: &Arc<Self>,
         class: PriorityClass,
@@ -111,7 +112,7 @@ impl AdmissionQueue {
                 ..
             }) = &take
             {
-                let own = lock(&self.outage).0.failures();
+                let own = self.own_failures();
                 state.shares_outage = failures.count > own.map_or(0, |own| own.count);
             }
             let until = state.wait(now, *deadline, now.saturating_sub(began), &take)?;
@@ -171,6 +172,11 @@ impl AdmissionQueue {
             }
             take => Err(take),
         }
+    }
+
+    /// Returns the failures of this client's requests since its last success, if there are any.
+    pub(crate) fn own_failures(&self) -> Option<Failures> {
+        lock(&self.outage).0.failures()
     }
 
     /// Records a failed request of this client. `is_fault` says whether that is a fault of the service. Returns the

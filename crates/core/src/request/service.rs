@@ -104,7 +104,7 @@ impl Service {
                 // A failed request for a token says nothing about the page.
                 let size = call.size.as_mut().filter(|_| error.operation().is_none());
                 if let Some(size) = size {
-                    let (failures, _) = self.queue.record_failure(now, false);
+                    let failures = self.queue.own_failures();
                     size.is_late = failures.is_some_and(|it| state.is_late(now, &it));
                     let smaller = size.failed(&error);
                     if smaller != Smaller::No {

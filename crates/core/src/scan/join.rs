@@ -269,8 +269,8 @@ impl Joiner {
     pub(crate) fn judge(&mut self, page: &mut Slice, was_held: bool) -> Verdict {
         let records = page.ids.len() as u64;
         if page.has_unknown_length {
-            // A short page may be the last one, and so may a page of which the service says so, unless records followed
-            // such a page.
+            // The last page may be short, or have `hasMore`: false. Once records followed such a page, only a short one
+            // counts.
             let sizes = [page.limit, page.asked].into_iter().flatten();
             let full = sizes.fold(self.granted, u64::min).max(1);
             page.has_more = records >= full && (page.has_more || self.unknown_end.is_doubtful);

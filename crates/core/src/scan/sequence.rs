@@ -343,27 +343,29 @@ mod tests {
     }
 
     #[test]
-    fn a_list_whose_pages_say_that_none_follows_is_read_to_an_empty_page() {
+    fn a_list_whose_pages_say_that_none_follows_is_read_to_an_empty_page_or_the_whole_list() {
         let key = IdentityKey::random();
         let id = |record: u64| key.identify(&record.to_le_bytes(), true);
-        let mut sequence = Sequence::new(Joiner::default(), 4);
-        let (mut delivered, mut is_end) = (0, false);
-        while !is_end {
-            let (request, Wanted { offset, .. }) = sequence.want().unwrap();
-            let ids = (offset..25.min(offset + 10)).map(id).collect();
-            sequence.arrive(
-                request,
-                Ok(((), Slice::new(offset, ids, Some(false), None))),
-            );
-            while let Some((_, delivery)) = sequence.join().unwrap() {
-                delivered += delivery.fresh.len();
-                is_end = delivery.is_end;
+        for knows_offsets in [true, false] {
+            let mut sequence = Sequence::new(Joiner::default(), 4);
+            let (mut delivered, mut is_end) = (0, false);
+            while !is_end {
+                let (request, Wanted { offset, .. }) = sequence.want().unwrap();
+                let sent = if knows_offsets {
+                    offset..25.min(offset + 10)
+                } else {
+                    0..25
+                };
+                let slice = Slice::new(offset, sent.map(id).collect(), Some(false), None);
+                sequence.arrive(request, Ok(((), slice)));
+                while let Some((_, delivery)) = sequence.join().unwrap() {
+                    delivered += delivery.fresh.len();
+                    is_end = delivery.is_end;
+                }
             }
+            let doubts = &*sequence.joiner.evidence.doubts;
+            assert_eq!((delivered, doubts), (25, &[][..]), "{knows_offsets}");
         }
-        assert_eq!(
-            (delivered, &*sequence.joiner.evidence.doubts),
-            (25, &[][..])
-        );
     }
 
     #[test]

@@ -104,8 +104,8 @@ fn certificates(setting: &str, path: &Path) -> Result<Vec<CertificateDer<'static
     Ok(read)
 }
 
-/// Returns the certificates in the file of SSL_CERT_FILE if it begins with a byte order mark, because of which the first
-/// one would not be found.
+/// Returns the certificates in the file of SSL_CERT_FILE if it begins with a byte order mark. The system's reader would
+/// not find the first one.
 pub(super) fn certificates_after_mark() -> Vec<CertificateDer<'static>> {
     let bytes = std::env::var_os("SSL_CERT_FILE").map(|path| read_public(Path::new(&path)));
     let bytes = bytes.and_then(Result::ok).unwrap_or_default();

@@ -69,7 +69,7 @@ impl Authority {
         })
     }
 
-    /// Makes a certificate that is signed by itself, with these changes.
+    /// Makes a self-signed certificate with these changes.
     pub(crate) fn issue_itself(
         &self,
         name: &str,

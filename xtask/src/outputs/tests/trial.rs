@@ -193,8 +193,8 @@ pub(super) fn copy(name: &str) -> PathBuf {
     let copy = program.ancestors().nth(3).unwrap().join(name);
     let _ = std::fs::remove_dir_all(&copy);
     copy_to(&copy);
-    // Cargo treats packages with the same name and version as one, wherever they are. The version is also in the
-    // requirements of the workspace's own packages.
+    // Cargo treats packages with the same name and version as one, even in different places. The requirements of the
+    // workspace's own packages contain the version, too.
     let version = concat!("version = \"", env!("CARGO_PKG_VERSION"));
     let manifest = copy.join("Cargo.toml");
     let text = std::fs::read_to_string(&manifest).unwrap();

@@ -7,7 +7,7 @@ use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use std::collections::BTreeSet;
 
 /// Every element that a footer may have: the numbers of its fields in parquet.thrift, from the outermost one inwards.
-/// Readers skip a field that they do not know, but refuse the whole file for a variant of a union, such as 7.2, an
+/// Readers skip unknown fields. But they refuse a whole file because of an unknown variant of a union, such as 7.2, an
 /// order of floats.
 const KNOWN: &str = "
     1 2 3 4 5 5.1 5.2 6

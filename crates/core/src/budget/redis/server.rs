@@ -47,7 +47,7 @@ const PORT: u16 = 6379;
 /// The longest text of an error of the server that is shown, in bytes.
 const MAX_TEXT: usize = 200;
 
-/// What the code of an error of the server means, with the remedy, and whether the server would refuse every repeat.
+/// The errors of the server by their codes: whether the server would refuse every repeat, and the meaning with the remedy.
 const REFUSALS: &[(&[&str], bool, &str)] = &[
     (
         &["NOAUTH"],

@@ -257,7 +257,7 @@ impl Route {
         let size: Option<usize> = size.and_then(|size| size.parse().ok());
         let is_complete = |answer: &[u8]| size.is_some_and(|size| answer.len() - length >= size);
         let reading = read_until(stream, &mut answer, is_complete);
-        // What was read until then is shown.
+        // The part that arrives in time is shown.
         let _ = tokio::time::timeout(PAGE_TIMEOUT, reading).await;
         let is_plain = ["content-encoding", "transfer-encoding"]
             .iter()
